@@ -1,0 +1,164 @@
+"""Opening the evidence of a run with DuckDB, and writing it.
+
+Parquet files are the record. Everything reads them through views that name each column, so a damaged or foreign
+file is found when the store is opened, and becomes an empty table with a reason instead of a traceback later.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from nsight_suite.evidence.tables import Table, tables
+from nsight_suite.runfolder import RunFolder, replacing
+from nsight_suite.sources import data_root
+
+_CONFIG: dict[str, str | bool | int | float | list[str]] = {
+    "autoinstall_known_extensions": False,
+    "autoload_known_extensions": False,
+}
+
+
+@dataclass(frozen=True)
+class Store:
+    """An open store: an in-memory DuckDB with a view per table, and why any table could not be read."""
+
+    connection: duckdb.DuckDBPyConnection
+    missing: Mapping[str, str]
+
+    def rows(self, sql: str) -> list[dict[str, Any]]:
+        """The rows of a query as dictionaries."""
+        result = self.connection.execute(sql)
+        names = [column[0] for column in result.description or ()]
+        return [dict(zip(names, row, strict=True)) for row in result.fetchall()]
+
+
+def empty_store() -> duckdb.DuckDBPyConnection:
+    """An in-memory DuckDB with every table of the evidence, empty: what the readers fill."""
+    connection = duckdb.connect(config=_CONFIG)
+    for table in tables().values():
+        connection.execute(_create_table(table))
+    return connection
+
+
+def insert_rows(
+    connection: duckdb.DuckDBPyConnection, table: str, rows: Iterable[Mapping[str, object]]
+) -> None:
+    """Append rows to a table of the evidence; columns that a row lacks become NULL.
+
+    Rows travel as JSON lines with the declared types, so integers stay exact and NULL stays NULL.
+    Raises ValueError for a column that the table does not have.
+    """
+    known = set(tables()[table].column_names)
+    with tempfile.NamedTemporaryFile("w", suffix=".jsonl", encoding="utf-8") as file:
+        count = 0
+        for row in rows:
+            if unknown := set(row) - known:
+                raise ValueError(f"table '{table}' has no column {', '.join(sorted(unknown))}")
+            file.write(json.dumps(row) + "\n")
+            count += 1
+        file.flush()
+        if count:
+            columns = ", ".join(f"{_quoted(c.name)}: '{c.type}'" for c in tables()[table].columns)
+            connection.execute(
+                f"INSERT INTO {_quoted(table)} BY NAME SELECT * FROM "
+                f"read_json($path, columns = {{{columns}}}, format = 'newline_delimited')",
+                {"path": file.name},
+            )
+
+
+def write_parquet(connection: duckdb.DuckDBPyConnection, folder: Path) -> None:
+    """Write every table to `folder`/NAME.parquet, each file whole or not at all."""
+    for table in tables().values():
+        with replacing(folder / f"{table.name}.parquet") as temporary:
+            columns = ", ".join(_quoted(name) for name in table.column_names)
+            connection.execute(
+                f"COPY (SELECT {columns} FROM {_quoted(table.name)}) TO '{_escaped(temporary)}' "
+                "(FORMAT parquet, COMPRESSION zstd)"
+            )
+
+
+def open_store(run: RunFolder) -> Store:
+    """Open the evidence of a run for reading, in memory; nothing is written anywhere."""
+    connection = duckdb.connect(config=_CONFIG)
+    missing = {}
+    for table in tables().values():
+        reason = _create_view(connection, table, (run.evidence / f"{table.name}.parquet").resolve())
+        if reason:
+            missing[table.name] = reason
+            connection.execute(_create_table(table))
+    _create_derived_views(connection, run)
+    files = ", ".join(f"'{_escaped((run.evidence / f'{name}.parquet').resolve())}'" for name in tables())
+    connection.execute(f"SET allowed_paths = [{files}]")
+    connection.execute("SET enable_external_access = false")
+    connection.execute("SET lock_configuration = true")
+    return Store(connection, missing)
+
+
+def write_duckdb(run: RunFolder) -> None:
+    """Write evidence.duckdb: commented views with paths relative to the run folder, for the DuckDB shell."""
+    with replacing(run.duckdb) as temporary, duckdb.connect(temporary, config=_CONFIG) as connection:
+        connection.execute(f"SET file_search_path = '{_escaped(run.path.resolve())}'")
+        for table in tables().values():
+            if _create_view(connection, table, Path("evidence") / f"{table.name}.parquet"):
+                connection.execute(_create_table(table))
+        _create_derived_views(connection, run)
+
+
+def _create_view(connection: duckdb.DuckDBPyConnection, table: Table, path: Path) -> str | None:
+    """Create the view of a table; returns why that is impossible, or None."""
+    columns = ", ".join(f"CAST({_quoted(c.name)} AS {c.type}) AS {_quoted(c.name)}" for c in table.columns)
+    try:
+        connection.execute(
+            f"CREATE VIEW {_quoted(table.name)} AS SELECT {columns} FROM read_parquet('{_escaped(path)}')"
+        )
+        connection.execute(f"SELECT count(*) FROM {_quoted(table.name)}")
+    except duckdb.Error as error:
+        connection.execute(f"DROP VIEW IF EXISTS {_quoted(table.name)}")
+        return f"{path.name} is missing" if isinstance(error, duckdb.IOException) else _first_line(error)
+    _comment(connection, "VIEW", table)
+    return None
+
+
+def _create_derived_views(connection: duckdb.DuckDBPyConnection, run: RunFolder) -> None:
+    """`expected` from the run's own expected.sql, then the shared views of queries/views/, in order of name."""
+    if run.expected.is_file():
+        connection.execute(f"CREATE VIEW expected AS {run.expected.read_text(encoding='utf-8')}")
+    else:
+        connection.execute(
+            "CREATE VIEW expected AS SELECT NULL::VARCHAR AS case_id, NULL::BIGINT AS kernels, "
+            "NULL::BIGINT AS graph_nodes, NULL::VARCHAR[] AS kernel_names, "
+            "NULL::BIGINT AS logical_read_bytes, NULL::BIGINT AS logical_write_bytes WHERE false"
+        )
+    for path in sorted((data_root() / "queries" / "views").glob("*.sql")):
+        connection.execute(path.read_text(encoding="utf-8"))
+
+
+def _create_table(table: Table) -> str:
+    columns = ", ".join(f"{_quoted(column.name)} {column.type}" for column in table.columns)
+    return f"CREATE TABLE {_quoted(table.name)} ({columns})"
+
+
+def _comment(connection: duckdb.DuckDBPyConnection, kind: str, table: Table) -> None:
+    connection.execute(f"COMMENT ON {kind} {_quoted(table.name)} IS '{_escaped(table.doc)}'")
+    for column in table.columns:
+        name = f"{_quoted(table.name)}.{_quoted(column.name)}"
+        connection.execute(f"COMMENT ON COLUMN {name} IS '{_escaped(column.doc)}'")
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _escaped(text: object) -> str:
+    return str(text).replace("'", "''")
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).splitlines()[0]

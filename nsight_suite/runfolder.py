@@ -1,0 +1,124 @@
+"""The layout of a run folder, and writing into it without ever leaving half a file.
+
+    run.json            what was asked for, and whether the run is complete
+    protocol/           the protocol.toml and expected.sql that the run was made with
+    passes/NAME.json    one record per finished pass: argv, tools, exit status, duration
+    reports/NAME.*      what the passes produced: driver records, nsys exports, ncu reports
+    logs/NAME.log       what the passes printed
+    work/NAME/          a pass in progress; moved to reports/ only when it has ended
+    evidence/*.parquet  the record
+    evidence.duckdb     commented views over it, for the DuckDB shell
+    evidence.sqlite     the same tables in one file, for Datasette and sqlite3
+    figures/            PNG, SVG and a provenance JSON beside each
+    reconciliation.json, report.html, report.md
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from nsight_suite.errors import SuiteError, UsageError
+
+
+@dataclass(frozen=True)
+class RunFolder:
+    path: Path
+
+    @property
+    def run_json(self) -> Path:
+        return self.path / "run.json"
+
+    @property
+    def protocol(self) -> Path:
+        return self.path / "protocol" / "protocol.toml"
+
+    @property
+    def expected(self) -> Path:
+        return self.path / "protocol" / "expected.sql"
+
+    @property
+    def passes(self) -> Path:
+        return self.path / "passes"
+
+    @property
+    def reports(self) -> Path:
+        return self.path / "reports"
+
+    @property
+    def logs(self) -> Path:
+        return self.path / "logs"
+
+    @property
+    def work(self) -> Path:
+        return self.path / "work"
+
+    @property
+    def evidence(self) -> Path:
+        return self.path / "evidence"
+
+    @property
+    def figures(self) -> Path:
+        return self.path / "figures"
+
+    @property
+    def duckdb(self) -> Path:
+        return self.path / "evidence.duckdb"
+
+    @property
+    def sqlite(self) -> Path:
+        return self.path / "evidence.sqlite"
+
+    def read_run(self) -> dict[str, Any]:
+        """The contents of run.json. Raises SuiteError when it is missing or damaged."""
+        return read_json(self.run_json)
+
+    def pass_records(self) -> dict[str, dict[str, Any]]:
+        """The record of every finished pass, by pass name."""
+        return {path.stem: read_json(path) for path in sorted(self.passes.glob("*.json"))}
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        raise UsageError(f"{path} does not exist.") from error
+    except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
+        raise SuiteError(f"{path} cannot be read: {error}.") from error
+    if not isinstance(data, dict):
+        raise SuiteError(f"{path} is not a JSON object.")
+    return data
+
+
+def write_json(path: Path, data: object) -> None:
+    write_text(path, json.dumps(data, indent=2, ensure_ascii=False) + "\n")
+
+
+def write_text(path: Path, text: str) -> None:
+    with replacing(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """A temporary name beside `path`, renamed over it when the block ends well and removed when it does not."""
+    temporary = path.with_name(f".{path.stem}.{os.getpid()}{path.suffix}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        yield temporary
+        temporary.replace(path)
+    except OSError as error:
+        raise SuiteError(f"Cannot write {path}: {error.strerror or error}.") from error
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

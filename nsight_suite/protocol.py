@@ -113,7 +113,17 @@ def load(path: Path) -> Protocol:
 
 
 def _parse(data: Mapping[str, Any], sha256: str) -> Protocol:
-    known = {"experiment", "variants", "shapes", "fixtures", "tolerances", "timing", "passes", "metrics", "quick"}
+    known = {
+        "experiment",
+        "variants",
+        "shapes",
+        "fixtures",
+        "tolerances",
+        "timing",
+        "passes",
+        "metrics",
+        "quick",
+    }
     if unknown := sorted(set(data) - known):
         raise ValueError(f"unknown sections {', '.join(unknown)}")
     head = data["experiment"]

@@ -1,16 +1,16 @@
 """The layout of a run folder, and writing into it without ever leaving half a file.
 
-    run.json            what was asked for, and whether the run is complete
-    protocol/           the protocol.toml and expected.sql that the run was made with
-    passes/NAME.json    one record per finished pass: argv, tools, exit status, duration
-    reports/NAME.*      what the passes produced: driver records, nsys exports, ncu reports
-    logs/NAME.log       what the passes printed
-    work/NAME/          a pass in progress; moved to reports/ only when it has ended
-    evidence/*.parquet  the record
-    evidence.duckdb     commented views over it, for the DuckDB shell
-    evidence.sqlite     the same tables in one file, for Datasette and sqlite3
-    figures/            PNG, SVG and a provenance JSON beside each
-    reconciliation.json, report.html, report.md
+run.json            what was asked for, and whether the run is complete
+protocol/           the protocol.toml and expected.sql that the run was made with
+passes/NAME.json    one record per finished pass: argv, tools, exit status, duration
+reports/NAME.*      what the passes produced: driver records, nsys exports, ncu reports
+logs/NAME.log       what the passes printed
+work/NAME/          a pass in progress; moved to reports/ only when it has ended
+evidence/*.parquet  the record
+evidence.duckdb     commented views over it, for the DuckDB shell
+evidence.sqlite     the same tables in one file, for Datasette and sqlite3
+figures/            PNG, SVG and a provenance JSON beside each
+reconciliation.json, report.html, report.md
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from nsight_suite.errors import SuiteError
 def run_command(body: Callable[[], int]) -> int:
     """Run a command's body and return its exit status.
 
-    0: fine; 1: the evidence disagrees; 2: could not measure or answer, or the call was wrong; 130: interrupted.
+    0: fine; 1: the evidence disagrees; 2: could not measure or answer, or a wrong call; 130: interrupted.
     """
     try:
         return body()

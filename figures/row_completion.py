@@ -1,0 +1,119 @@
+"""Host completion of one invocation, by shape, variant and submission.
+
+Median with the p10 to p90 of the repeated samples, from the unprofiled timing pass alone. Each shape has its own
+panel, from zero on its own scale.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import ceil
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Patch
+
+from nsight_suite.errors import CannotAnswer
+from nsight_suite.figurestyle import BLACK, SUBMISSION_HATCHES, microseconds, titled, variant_colours
+
+NAME = "row-completion"
+EXPERIMENTS = ("row",)
+QUERIES = {
+    "completion": "host_completion",
+    "device": "SELECT DISTINCT name, driver_version FROM device WHERE pass = 'timing' ORDER BY ALL",
+    "run": "SELECT run_id FROM run",
+}
+
+_COLUMNS = 3
+
+
+def draw(tables: Mapping[str, pd.DataFrame]) -> Figure:
+    completion = tables["completion"]
+    completion = completion[completion["median_ns"].notna()]
+    if completion.empty:
+        raise CannotAnswer("No host completion was measured.", "Run the `timing` pass.")
+    shapes = list(dict.fromkeys(completion["shape"]))
+    colours = variant_colours(list(dict.fromkeys(completion["variant"])))
+
+    columns = min(_COLUMNS, len(shapes))
+    rows = ceil(len(shapes) / columns)
+    bars = max(len(completion[completion["shape"] == shape]) for shape in shapes)
+    figure = Figure(figsize=(1.6 + 3.2 * columns, 1.7 + rows * (0.8 + 0.3 * bars)))
+    grid = figure.subplots(rows, columns, squeeze=False)
+    for panel, axes in enumerate(grid.flat):
+        if panel < len(shapes):
+            _panel(axes, completion[completion["shape"] == shapes[panel]], colours, panel % columns == 0)
+            axes.set_title(shapes[panel].replace("x", " × "))
+        else:
+            axes.set_visible(False)
+    titled(figure, "Host completion of one invocation", _caption(tables, completion))
+    _legend(figure, completion)
+    return figure
+
+
+def _panel(axes: Axes, rows: pd.DataFrame, colours: Mapping[str, str], labelled: bool) -> None:
+    """One shape: a horizontal bar per variant and submission, variants held apart by a small gap."""
+    longest = float(rows["p90_ns"].max())
+    places, labels = [], []
+    place, last_variant = 0.0, None
+    for row in rows.to_dict("records"):
+        place += 0.0 if last_variant is None else 1.0 if row["variant"] == last_variant else 1.35
+        last_variant = row["variant"]
+        graph = bool(SUBMISSION_HATCHES.get(row["submission"]))
+        colour = colours[row["variant"]]
+        axes.barh(
+            place,
+            row["median_ns"] / 1e3,
+            height=0.82,
+            facecolor="white" if graph else colour,
+            edgecolor=colour,
+            hatch=SUBMISSION_HATCHES.get(row["submission"]),
+            linewidth=1.2,
+        )
+        quantiles = [row["p10_ns"] / 1e3, row["p90_ns"] / 1e3]
+        for colour, width in (("white", 3.4), (BLACK, 1.4)):  # white below, to stand out on a dark bar
+            axes.plot(
+                quantiles, [place] * 2, "|-", color=colour, markersize=7, markeredgewidth=width, linewidth=width
+            )
+        beside = max(row["p90_ns"], row["median_ns"]) / 1e3 + longest / 1e3 * 0.03
+        axes.text(beside, place, microseconds(row["median_ns"]), va="center", fontsize=10)
+        places.append(place)
+        labels.append(f"{row['variant']} {row['submission']}")
+    axes.set_yticks(places, labels if labelled else [""] * len(places))
+    axes.invert_yaxis()
+    # A value's text stands to the right of the longest bar, which still fills more than 75 % of the axis.
+    axes.set_xlim(0, longest / 1e3 * 1.24)
+    axes.set_xlabel("µs")
+
+
+def _legend(figure: Figure, completion: pd.DataFrame) -> None:
+    names = [name for name in SUBMISSION_HATCHES if name in set(completion["submission"])]
+    says = {"stream": "stream: ordinary launches", "graph": "graph: replay of one captured CUDA graph"}
+    handles = [
+        Patch(
+            facecolor="white" if SUBMISSION_HATCHES[name] else BLACK,
+            edgecolor=BLACK,
+            hatch=SUBMISSION_HATCHES[name],
+            label=says[name],
+        )
+        for name in names
+    ]
+    figure.legend(
+        handles=handles, loc="outside upper right", ncols=len(handles), frameon=False, handlelength=2.2
+    )
+
+
+def _caption(tables: Mapping[str, pd.DataFrame], completion: pd.DataFrame) -> str:
+    fewest, most = int(completion["samples"].min()), int(completion["samples"].max())
+    samples = f"{most}" if fewest == most else f"{fewest} to {most}"
+    devices = "; ".join(
+        f"{row['name']}, driver {row['driver_version']}" for row in tables["device"].to_dict("records")
+    )
+    run = ", ".join(tables["run"]["run_id"].astype(str))
+    return (
+        "Bar and number: median in µs from just before submission to the return of stream synchronisation, "
+        f"unprofiled. Line over the bar: p10 to p90 of {samples} repeated samples, not a confidence interval. "
+        "Every panel starts at zero and has its own scale: compare lengths inside a panel only.\n"
+        f"{devices or 'device not recorded'}. Run {run}."
+    )

@@ -1,0 +1,75 @@
+"""How figures look: one palette, one typography, and the words that every figure needs.
+
+Colours are the Okabe–Ito palette, whose members stay distinct under the common kinds of colour blindness; what a
+colour says is always said a second time by hatch, marker or text.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+BLACK = "#1a1a1a"
+GREY = "#8a8a8a"
+ORANGE = "#e69f00"
+SKY = "#56b4e9"
+GREEN = "#009e73"
+YELLOW = "#f0e442"
+BLUE = "#0072b2"
+VERMILLION = "#d55e00"
+PURPLE = "#cc79a7"
+
+VARIANT_COLOURS = (VERMILLION, BLUE, GREEN, ORANGE, PURPLE, SKY, YELLOW, GREY)
+SUBMISSION_HATCHES = {"stream": "", "graph": "////"}
+
+# Everything that matplotlib would otherwise take from the user's own settings, so that a figure is the same
+# everywhere. The fonts come with matplotlib.
+RC = {
+    "font.family": "DejaVu Sans",
+    "font.size": 10.5,
+    "axes.titlesize": 11.5,
+    "axes.titleweight": "bold",
+    "axes.titlelocation": "left",
+    "axes.labelsize": 10.5,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.edgecolor": GREY,
+    "axes.axisbelow": True,
+    "axes.grid": True,
+    "axes.grid.axis": "x",
+    "grid.color": "#dddddd",
+    "grid.linewidth": 0.8,
+    "xtick.color": BLACK,
+    "ytick.color": BLACK,
+    "ytick.major.size": 0,
+    "hatch.linewidth": 1.1,
+    "figure.facecolor": "white",
+    "savefig.facecolor": "white",
+    "svg.hashsalt": "nsight_suite",
+    "svg.fonttype": "path",
+}
+
+
+def variant_colours(variants: Sequence[str]) -> dict[str, str]:
+    """A colour for each variant, in the order given; with more variants than colours they start over."""
+    return {name: VARIANT_COLOURS[i % len(VARIANT_COLOURS)] for i, name in enumerate(variants)}
+
+
+def microseconds(duration_ns: float) -> str:
+    """A duration in ns as µs, with three significant digits or more: `7.61`, `48.0`, `170`."""
+    value = duration_ns / 1e3
+    return f"{value:.2f}" if value < 10 else f"{value:.1f}" if value < 100 else f"{value:.0f}"
+
+
+def titled(figure: Figure, title: str, caption: str) -> None:
+    """Put a title above and a caption below, both from the left edge; the caption is broken to the width."""
+    width = int(figure.get_figwidth() * 13.2)
+    broken = "\n".join(textwrap.fill(paragraph, width) for paragraph in caption.split("\n"))
+    # Paddings in inches, spaces in parts of a panel.
+    figure.set_layout_engine("constrained", w_pad=0.1, h_pad=0.1, wspace=0.04, hspace=0.04)
+    figure.suptitle(title, x=0.008, ha="left", fontsize=14, fontweight="bold")
+    figure.supxlabel(broken, x=0.008, ha="left", fontsize=9.5, color="#444444", linespacing=1.35)

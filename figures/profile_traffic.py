@@ -94,7 +94,7 @@ def _shape(tables: Mapping[str, pd.DataFrame]) -> str:
 
 
 def _bytes(traffic: pd.DataFrame, shape: str, way: str) -> Bars:
-    """Per variant: logical and measured MB, for the graph submission where there is one: both policies measure it."""
+    """Per variant: logical and measured MB, of the graph submission where there is one (both policies have it)."""
     traffic = traffic[traffic["shape"] == shape]
     bars = []
     for variant in dict.fromkeys(traffic["variant"]):
@@ -129,7 +129,7 @@ def _first(rows: pd.DataFrame, column: str, unit: float = 1.0) -> float | None:
 
 
 def _bars(axes: Axes, groups: Bars, looks: Mapping[str, Look], text: str, labelled: bool) -> None:
-    """A group of horizontal bars per variant; a value that could not be had is a word, not a bar of length zero."""
+    """A group of horizontal bars per variant; a value that could not be had is a word, not a bar."""
     longest = max(
         (value for _, values in groups for value in values.values() if value is not None), default=1.0
     )
@@ -168,7 +168,7 @@ def _caption(tables: Mapping[str, pd.DataFrame]) -> str:
     )
     return (
         "Graph submissions where there are any. Bytes are medians over the profiled invocations; the two byte "
-        "panels share one scale, and every panel starts at zero. Bytes with flushed caches say nothing about warm "
+        "panels share one scale, and every panel starts at zero. Bytes with flushed caches say nothing of warm "
         "caches, and logical bytes are not DRAM bytes.\n"
         f"{devices or 'device not recorded'}. Run {', '.join(tables['run']['run_id'].astype(str))}."
     )

@@ -1,7 +1,7 @@
 """Host completion of one invocation, by shape, variant and submission.
 
-Median with the p10 to p90 of the repeated samples, from the unprofiled timing pass alone. Each shape has its own
-panel, from zero on its own scale.
+Median with the p10 to p90 of the repeated samples, from the unprofiled timing pass alone. Each shape has
+its own panel, from zero on its own scale.
 """
 
 from __future__ import annotations

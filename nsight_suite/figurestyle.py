@@ -1,7 +1,7 @@
 """How figures look: one palette, one typography, and the words that every figure needs.
 
-Colours are the Okabe–Ito palette, whose members stay distinct under the common kinds of colour blindness; what a
-colour says is always said a second time by hatch, marker or text.
+Colours are the Okabe–Ito palette, whose members stay distinct under the common kinds of colour blindness; what
+a colour says is always said a second time by hatch, marker or text.
 """
 
 from __future__ import annotations

@@ -1,0 +1,216 @@
+"""Figures from evidence: finds the figure modules, runs their queries, writes what they draw.
+
+A figure is a file `figures/*.py` with
+
+    NAME         what it is called, and its files
+    EXPERIMENTS  a tuple of the experiments that it is for; None for any
+    QUERIES      {key: name of a query, or SQL text}: everything that it reads
+    draw(tables) a matplotlib Figure from {key: pandas DataFrame}; raises CannotAnswer when rows are wanting
+
+and a docstring whose first paragraph says what the figure shows. Each is written as PNG and SVG with a
+provenance JSON beside it; the same evidence, queries and matplotlib give the same bytes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.metadata
+import importlib.util
+import io
+import logging
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from nsight_suite import __version__, figurestyle
+from nsight_suite.errors import CannotAnswer, SuiteError, UsageError
+from nsight_suite.evidence.store import Store, open_store
+from nsight_suite.querying import query_text, run_sql
+from nsight_suite.runfolder import RunFolder, replacing, sha256, write_json
+from nsight_suite.sources import ExperimentSource, data_root
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+_LOG = logging.getLogger(__name__)
+_DPI = 200
+
+
+@dataclass(frozen=True)
+class FigureSource:
+    """A figure module that was found and loaded."""
+
+    name: str
+    path: Path
+    about: str
+    experiments: tuple[str, ...] | None
+    queries: Mapping[str, str]
+    draw: Callable[[Mapping[str, pd.DataFrame]], Figure]
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A drawn figure: its two files as bytes, and where every number in it came from."""
+
+    source: FigureSource
+    svg: bytes
+    png: bytes
+    provenance: Mapping[str, Any]
+
+
+def figure_sources(experiment: ExperimentSource | str | None = None) -> list[FigureSource]:
+    """The figures for an experiment, in order of file name; every built-in figure when none is given.
+
+    The figures/ folder of an experiment outside the project comes after the built-in ones.
+    """
+    folders = [data_root() / "figures"]
+    if isinstance(experiment, ExperimentSource) and not experiment.built_in:
+        folders.append(experiment.folder / "figures")
+    name = experiment.name if isinstance(experiment, ExperimentSource) else experiment
+    found = [_load(path) for folder in folders for path in sorted(folder.glob("[!_]*.py"))]
+    return [
+        source for source in found if name is None or source.experiments is None or name in source.experiments
+    ]
+
+
+def draw_figures(
+    run: RunFolder,
+    names: Sequence[str] | None = None,
+    folder: Path | None = None,
+    experiment: ExperimentSource | None = None,
+) -> list[Path]:
+    """Draw figures of a run and write NAME.png, NAME.svg and NAME.provenance.json; returns the paths written.
+
+    Without `names` every figure for the run's experiment is drawn; one whose evidence is missing is left out
+    with a warning in the log. `folder` is where they go when the run's own figures/ must not be written.
+    `experiment` adds the figures of an experiment that lies outside the project.
+    Raises CannotAnswer when a figure asked for by name cannot be drawn, UsageError for an unknown name.
+    """
+    folder = folder or run.figures
+    written = []
+    for drawing in drawings(run, names, experiment):
+        stem = drawing.source.name
+        outputs = []
+        for suffix, content in (("png", drawing.png), ("svg", drawing.svg)):
+            path = folder / f"{stem}.{suffix}"
+            with replacing(path) as temporary:
+                temporary.write_bytes(content)
+            outputs.append(path)
+        path = folder / f"{stem}.provenance.json"
+        files = [{"path": output.name, "sha256": sha256(output)} for output in outputs]
+        write_json(path, {**drawing.provenance, "outputs": files})
+        written += [*outputs, path]
+    return written
+
+
+def drawings(
+    run: RunFolder, names: Sequence[str] | None = None, experiment: ExperimentSource | None = None
+) -> Iterator[Drawing]:
+    """Draw without writing anything; see `draw_figures`."""
+    info = run.read_run()
+    sources = figure_sources(experiment or str(info["experiment"]))
+    for name in names or ():
+        if name not in (known := [source.name for source in sources]):
+            raise UsageError(
+                f"There is no figure '{name}' for '{info['experiment']}'.", f"Its figures: {', '.join(known)}."
+            )
+    store = open_store(run)
+    inputs = _inputs(run)
+    for source in sources:
+        if names is not None and source.name not in names:
+            continue
+        try:
+            yield _draw(store, source, str(info["experiment"]), str(info["run_id"]), inputs)
+        except CannotAnswer as error:
+            if names is not None:
+                raise
+            _LOG.warning("nsight-suite: figure %s is left out: %s", source.name, error)
+
+
+def _draw(
+    store: Store, source: FigureSource, experiment: str, run_id: str, inputs: list[dict[str, str]]
+) -> Drawing:
+    import matplotlib as mpl
+
+    texts = {
+        key: query_text(query, experiment) if _is_name(query) else query
+        for key, query in source.queries.items()
+    }
+    tables = {key: run_sql(store, text).frame() for key, text in texts.items()}
+    digest = hashlib.sha256("".join(entry["sha256"] for entry in inputs).encode()).hexdigest()
+    marks = {"Title": source.name, "Source": f"run {run_id}, evidence {digest}"}
+    with mpl.rc_context():
+        mpl.rcdefaults()  # the user's own settings must not change a figure
+        mpl.rcParams.update(figurestyle.RC)
+        figure = source.draw(tables)
+        svg, png = io.BytesIO(), io.BytesIO()
+        figure.savefig(svg, format="svg", metadata={**marks, "Date": None})
+        figure.savefig(png, format="png", dpi=_DPI, metadata=marks)
+    provenance = {
+        "figure": source.name,
+        "about": source.about,
+        "run_id": run_id,
+        "suite_version": __version__,
+        "libraries": {name: importlib.metadata.version(name) for name in ("duckdb", "matplotlib", "pandas")},
+        "source": {"path": f"figures/{source.path.name}", "sha256": sha256(source.path)},
+        "queries": [
+            {
+                "key": key,
+                "name": query if _is_name(query) else None,
+                "sha256": hashlib.sha256(texts[key].encode()).hexdigest(),
+                "sql": texts[key],
+            }
+            for key, query in source.queries.items()
+        ],
+        "inputs": inputs,
+    }
+    return Drawing(source, svg.getvalue(), png.getvalue(), provenance)
+
+
+def _inputs(run: RunFolder) -> list[dict[str, str]]:
+    """Everything that an answer depends on beside the query: evidence, expectations and the shared views."""
+    views = sorted((data_root() / "queries" / "views").glob("*.sql"))
+    return [
+        *(
+            {"path": f"evidence/{path.name}", "sha256": sha256(path)}
+            for path in sorted(run.evidence.glob("*.parquet"))
+        ),
+        *(
+            {"path": "protocol/expected.sql", "sha256": sha256(run.expected)}
+            for _ in range(run.expected.is_file())
+        ),
+        *({"path": f"queries/views/{path.name}", "sha256": sha256(path)} for path in views),
+    ]
+
+
+def _is_name(query: str) -> bool:
+    return len(query.split()) == 1
+
+
+def _load(path: Path) -> FigureSource:
+    spec = importlib.util.spec_from_file_location(f"nsight_suite_figure_{path.stem}", path)
+    if spec is None or spec.loader is None:
+        raise SuiteError(f"{path} is not a Python file.")
+    module = importlib.util.module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except (SyntaxError, ImportError) as error:
+        raise SuiteError(f"The figure {path} cannot be loaded: {error}.") from error
+    try:
+        experiments = module.EXPERIMENTS
+        about = " ".join((module.__doc__ or "").strip().split("\n\n")[0].split())
+        return FigureSource(
+            name=module.NAME,
+            path=path,
+            about=about,
+            experiments=None if experiments is None else tuple(experiments),
+            queries=dict(module.QUERIES),
+            draw=module.draw,
+        )
+    except AttributeError as error:
+        raise SuiteError(
+            f"The figure {path} lacks {error.name}.",
+            "A figure has NAME, EXPERIMENTS, QUERIES and draw(tables).",
+        ) from error

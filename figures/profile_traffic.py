@@ -94,7 +94,7 @@ def _shape(tables: Mapping[str, pd.DataFrame]) -> str:
 
 
 def _bytes(traffic: pd.DataFrame, shape: str, way: str) -> Bars:
-    """Per variant: logical and measured MB, of the graph submission where there is one (both policies have it)."""
+    """Per variant: logical and measured MB, of the graph submission where there is one: both passes have it."""
     traffic = traffic[traffic["shape"] == shape]
     bars = []
     for variant in dict.fromkeys(traffic["variant"]):

@@ -1,0 +1,184 @@
+"""Making one pass: run its steps, judge them, move their results to reports/, and write its record last."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import nsight_suite
+from nsight_suite.capturing.diagnosis import StepResult, why_failed
+from nsight_suite.capturing.environment import child_environment, without_secrets
+from nsight_suite.capturing.passes import PLAN_FILE, PassPlan, Step
+from nsight_suite.capturing.process import Ended, end_family, run_child
+from nsight_suite.capturing.records import Progress, RecordsFollower, end_of_records
+from nsight_suite.errors import SuiteError
+from nsight_suite.runfolder import RunFolder, sha256, write_json
+
+Report = Callable[[Progress], None]
+PassRecord = dict[str, Any]
+
+
+def make_pass(
+    run: RunFolder, plan: PassPlan, versions: Mapping[str, str], report: Report, unmet: str | None = None
+) -> PassRecord:
+    """Run one pass and return its record, which is then in passes/ too.
+
+    `versions` are those of the tools and libraries. `unmet` says why the pass cannot be made here; it is then
+    recorded as failed and nothing is run. What an earlier attempt left of this pass is removed first.
+    """
+    forget_pass(run, plan)
+    started_utc = now_utc()
+    started = time.monotonic_ns()
+    results = [] if unmet else _run_steps(run, plan, report)
+    log = run.logs / f"{plan.name}.log"
+    work = run.work / plan.name
+    reason = unmet or why_failed(plan, results, work, log)
+    _keep_outputs(run, plan)
+    record = {
+        "pass": plan.name,
+        "state": "failed" if reason else "ok",
+        "reason": reason,
+        "exit_status": _exit_status(results),
+        "started_utc": started_utc,
+        "duration_ns": time.monotonic_ns() - started,
+        "steps": [_step_record(result) for result in results],
+        "tools": dict(versions),
+        "options": dict(plan.options),
+        "artifacts": artifacts(run, plan.name, plan.outputs),
+    }
+    write_json(run.passes / f"{plan.name}.json", record)
+    shutil.rmtree(work, ignore_errors=True)
+    return record
+
+
+def forget_pass(run: RunFolder, plan: PassPlan) -> None:
+    """Remove all traces of an earlier attempt, and end what a killed suite may have left running."""
+    work = run.work / plan.name
+    end_family(str(work.resolve()))
+    (run.passes / f"{plan.name}.json").unlink(missing_ok=True)
+    for path in (*(run.reports / name for name in plan.outputs), run.logs / f"{plan.name}.log"):
+        path.unlink(missing_ok=True)
+    shutil.rmtree(work, ignore_errors=True)
+
+
+def pass_is_finished(run: RunFolder, record: Mapping[str, Any] | None) -> bool:
+    """Whether a pass ended well and everything that it produced is still as it was."""
+    if record is None or record.get("state") != "ok":
+        return False
+    artifacts = record.get("artifacts", [])
+    return bool(artifacts) and all(
+        (run.path / artifact["path"]).is_file() and sha256(run.path / artifact["path"]) == artifact["sha256"]
+        for artifact in artifacts
+    )
+
+
+def artifacts(run: RunFolder, name: str, outputs: tuple[str, ...]) -> list[dict[str, Any]]:
+    """The files of a pass that are there, with their hashes. Only driver records are fit for other eyes."""
+    paths = [*(run.reports / output for output in outputs), run.logs / f"{name}.log"]
+    return [
+        {
+            "path": path.relative_to(run.path).as_posix(),
+            "bytes": path.stat().st_size,
+            "sha256": sha256(path),
+            "private": path.suffix != ".jsonl",
+        }
+        for path in paths
+        if path.is_file()
+    ]
+
+
+def package_root() -> Path | None:
+    """The folder that a child must have on PYTHONPATH to import the suite; None when it is installed."""
+    root = Path(nsight_suite.__file__).resolve().parent.parent
+    return None if root.name in ("site-packages", "dist-packages") else root
+
+
+def now_utc() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def _run_steps(run: RunFolder, plan: PassPlan, report: Report) -> list[StepResult]:
+    """Run the steps whose inputs exist, until the pass's time is up."""
+    work = run.work / plan.name
+    log = run.logs / f"{plan.name}.log"
+    try:
+        work.mkdir(parents=True)
+        log.parent.mkdir(exist_ok=True)
+        log.touch()
+    except OSError as error:
+        raise SuiteError(f"Cannot write into {run.path}: {error.strerror}.") from error
+    write_json(work / PLAN_FILE, plan.plan)
+    environment = child_environment(os.environ, work.resolve(), package_root())
+    deadline = time.monotonic() + plan.timeout_s
+    results = []
+    for step in plan.steps:
+        if not all((work / name).is_file() for name in step.needs):
+            continue
+        tick = _follow(work / step.records, report) if step.records else lambda: None
+        try:
+            ended = run_child(
+                step.argv,
+                folder=work,
+                environment=environment,
+                log=log,
+                timeout_s=max(0.0, deadline - time.monotonic()),
+                stdout=work / step.stdout if step.stdout else None,
+                tick=tick,
+            )
+        except OSError as error:
+            results.append(StepResult(step, None, error.strerror or str(error)))
+            continue
+        results.append(StepResult(step, ended))
+        if ended.timed_out:
+            break
+    return results
+
+
+def _follow(records: Path, report: Report) -> Callable[[], None]:
+    follower = RecordsFollower(records)
+
+    def tick() -> None:
+        if progress := follower.latest():
+            report(progress)
+
+    return tick
+
+
+def _keep_outputs(run: RunFolder, plan: PassPlan) -> None:
+    """Move whatever the steps wrote to reports/: what was measured before a failure stays usable."""
+    work = run.work / plan.name
+    run.reports.mkdir(parents=True, exist_ok=True)
+    for step in plan.steps:
+        for name in step.outputs:
+            if name != step.records and (work / name).is_file():
+                (work / name).replace(run.reports / name)
+    if records := _records_to_keep(plan.steps, work):
+        records.replace(run.reports / f"{plan.name}.jsonl")
+
+
+def _records_to_keep(steps: tuple[Step, ...], work: Path) -> Path | None:
+    """The driver's records; of several driver runs the first that did not end well, else the first."""
+    paths = [work / step.records for step in steps if step.records and (work / step.records).is_file()]
+    bad = [path for path in paths if (end_of_records(path) or {}).get("state") != "ok"]
+    return next(iter(bad or paths), None)
+
+
+def _exit_status(results: list[StepResult]) -> int | None:
+    """Of the first step that did not return 0, else 0; None when the suite ended it or nothing ran."""
+    statuses = [result.ended.exit_status if result.ended else None for result in results]
+    return next((status for status in statuses if status != 0), 0) if statuses else None
+
+
+def _step_record(result: StepResult) -> dict[str, object]:
+    ended = result.ended or Ended(None, 0, False)
+    return {
+        "argv": without_secrets(result.step.argv),
+        "exit_status": ended.exit_status,
+        "duration_ns": ended.duration_ns if result.ended else None,
+        "timed_out": ended.timed_out,
+    }

@@ -1,0 +1,214 @@
+"""A run from its first file to its last: the folder, the lock, the passes in order, and resuming."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import nsight_suite
+from nsight_suite.capturing.environment import without_secrets
+from nsight_suite.capturing.making import PassRecord, make_pass, now_utc, pass_is_finished
+from nsight_suite.capturing.passes import PassPlan, plan_pass
+from nsight_suite.capturing.plan import Selection, driver_plan, selection_of
+from nsight_suite.capturing.progress import Display
+from nsight_suite.capturing.tools import Tool
+from nsight_suite.errors import SuiteError, UsageError
+from nsight_suite.protocol import Protocol
+from nsight_suite.runfolder import RunFolder, write_json
+from nsight_suite.sources import ExperimentSource
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a run is to cover."""
+
+    source: ExperimentSource
+    protocol: Protocol
+    selection: Selection
+    device: int
+    argv: tuple[str, ...]
+
+
+def choose_folder(out: Path | None, name: str) -> tuple[RunFolder, str]:
+    """The folder for a new run, which is not made yet, and the run's id: `name` and the local time.
+
+    Raises UsageError when `out` holds anything already.
+    """
+    run_id = f"{name}-{datetime.now():%Y%m%d-%H%M%S}"
+    if out is None:
+        folder = Path("runs") / run_id
+        number = 2
+        while folder.exists():
+            folder = Path("runs") / f"{run_id}-{number}"
+            number += 1
+        return RunFolder(folder), folder.name
+    if out.exists() and not out.is_dir():
+        raise UsageError(f"'{out}' is a file.", "Give --out a folder that does not exist yet.")
+    if (out / "run.json").is_file():
+        raise UsageError(
+            f"'{out}' already holds a run.", f"Continue it with --resume {out}, or give a new folder."
+        )
+    if out.is_dir() and any(out.iterdir()):
+        raise UsageError(f"'{out}' is not empty, and no run.", "Give --out a folder that does not exist yet.")
+    return RunFolder(out), run_id
+
+
+def start_run(run: RunFolder, run_id: str, request: Request, origin: str = "capture") -> dict[str, Any]:
+    """Make the folder and everything in it that is known before the first pass; returns run.json.
+
+    The caller holds the lock. Raises UsageError when another process was quicker to start a run here.
+    """
+    if run.run_json.exists():
+        raise UsageError(f"'{run.path}' already holds a run.", f"Continue it with --resume {run.path}.")
+    info = {
+        "format": 1,
+        "run_id": run_id,
+        "experiment": request.protocol.name,
+        "created_utc": now_utc(),
+        "suite_version": nsight_suite.__version__,
+        "source": origin,
+        "quick": request.selection.quick,
+        "state": "running",
+        "device": request.device,
+        "protocol_sha256": request.protocol.sha256,
+        "argv": without_secrets(request.argv),
+        "passes": list(request.selection.passes),
+        "cases": [case.case_id for case in request.selection.cases],
+    }
+    write_json(run.run_json, info)
+    copy_protocol(run, request.source.protocol, request.source.expected)
+    return info
+
+
+def copy_protocol(run: RunFolder, protocol: Path, expected: Path) -> None:
+    """Keep the protocol and the expectations that the run was made with beside its results."""
+    try:
+        run.protocol.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(protocol, run.protocol)
+        if expected.is_file():
+            shutil.copyfile(expected, run.expected)
+    except OSError as error:
+        raise SuiteError(f"Cannot write {run.protocol.parent}: {error.strerror}.") from error
+
+
+def reopen_run(run: RunFolder, request: Request) -> None:
+    """Make good what a kill may have left: no copy of the protocol, and files under temporary names."""
+    copy_protocol(run, request.source.protocol, request.source.expected)
+    for folder in (run.path, run.passes):
+        for path in folder.glob(".*.json"):
+            path.unlink(missing_ok=True)
+
+
+def resume_request(
+    run: RunFolder, source: ExperimentSource, protocol: Protocol, argv: Sequence[str]
+) -> Request:
+    """What an interrupted run still is to cover. Raises UsageError when its protocol is no longer the same."""
+    info = run.read_run()
+    if info.get("source") != "capture":
+        raise UsageError(f"{run.path} was built from reports; there is nothing to resume.")
+    if info.get("protocol_sha256") != protocol.sha256:
+        raise UsageError(
+            f"The protocol {source.protocol} has changed since {run.path} was begun.",
+            "Passes of two protocols do not belong into one run: start a new one.",
+        )
+    selection = selection_of(protocol, info["cases"], info["passes"], bool(info["quick"]))
+    return Request(source, protocol, selection, int(info["device"]), tuple(argv))
+
+
+def plan_passes(run: RunFolder, request: Request, tools: Mapping[str, Tool]) -> list[PassPlan]:
+    """The commands of every pass of a run."""
+    plans = []
+    for name in request.selection.passes:
+        settings = request.protocol.pass_settings(name)
+        plan = driver_plan(
+            request.protocol,
+            settings,
+            request.selection,
+            protocol_path=run.protocol.resolve(),
+            kernels=request.source.kernels.resolve(),
+            device=request.device,
+        )
+        driver = request.source.driver.resolve()
+        plans.append(plan_pass(settings, plan, driver=driver, metrics=request.protocol.metrics, tools=tools))
+    return plans
+
+
+def unfinished(run: RunFolder, passes: Sequence[str]) -> list[str]:
+    """The passes that still are to be made."""
+    records = run.pass_records()
+    return [name for name in passes if not pass_is_finished(run, records.get(name))]
+
+
+def run_passes(
+    run: RunFolder,
+    plans: Sequence[PassPlan],
+    display: Display,
+    *,
+    tools: Mapping[str, Tool],
+    libraries: Mapping[str, str],
+    unmet: Mapping[str, str],
+) -> None:
+    """Make every pass that is not finished, then write whether the run is complete.
+
+    `libraries` gives their versions, `unmet` why a pass cannot be made on this machine. A pass that fails does
+    not keep the others from being made.
+    """
+    info = run.read_run()
+    write_json(run.run_json, {**info, "state": "running"})
+    todo = unfinished(run, [plan.name for plan in plans])
+    states = []
+    for number, plan in enumerate(plans, 1):
+        if plan.name not in todo:
+            display.pass_kept(plan.name, number, len(plans))
+            states.append("ok")
+            continue
+        display.pass_started(plan.name, number, len(plans))
+        versions = {**libraries, **_tool_version(plan, tools)}
+        record = make_pass(run, plan, versions, display.advanced, unmet.get(plan.name))
+        display.pass_ended(plan.name, record["reason"], record["duration_ns"])
+        states.append(record["state"])
+    finish_run(run, info, states)
+
+
+def _tool_version(plan: PassPlan, tools: Mapping[str, Tool]) -> dict[str, str]:
+    tool = tools.get(plan.tool or "")
+    return {tool.name: tool.version} if tool and tool.version else {}
+
+
+def finish_run(run: RunFolder, info: Mapping[str, Any], states: Sequence[str]) -> None:
+    """Write the state that a run ends in."""
+    complete = all(state == "ok" for state in states)
+    write_json(run.run_json, {**info, "state": "complete" if complete else "incomplete"})
+    shutil.rmtree(run.work, ignore_errors=True)
+
+
+def failures(run: RunFolder) -> dict[str, PassRecord]:
+    """The records of passes that could not be made."""
+    return {name: record for name, record in run.pass_records().items() if record["state"] != "ok"}
+
+
+@contextmanager
+def locked(run: RunFolder) -> Iterator[None]:
+    """Hold a run for this process alone. Raises UsageError when another one works on it."""
+    try:
+        run.path.mkdir(parents=True, exist_ok=True)
+        handle = os.open(run.path, os.O_RDONLY)
+    except OSError as error:
+        raise SuiteError(f"Cannot use the folder {run.path}: {error.strerror}.") from error
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        raise UsageError(
+            f"Another process is working on the run {run.path}.", "Wait for it to end, or give another folder."
+        ) from error
+    else:
+        yield
+    finally:
+        os.close(handle)

@@ -1,0 +1,110 @@
+"""Where the profilers are on this machine, and which versions of them and of the libraries there are."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import platform
+import re
+import shutil
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from nsight_suite.capturing.environment import child_environment
+
+TOOL_NAMES = ("nsys", "ncu", "compute-sanitizer")
+
+# Where NVIDIA's packages put them when they put nothing on PATH.
+INSTALL_FOLDERS = (
+    "/usr/local/cuda/bin",
+    "/usr/local/cuda-*/bin",
+    "/usr/local/cuda*/compute-sanitizer",
+    "/usr/local/cuda*/nsight-compute-*",
+    "/opt/cuda/bin",
+    "/opt/nvidia/nsight-systems/*/bin",
+    "/opt/nvidia/nsight-systems/*/target-linux-x64",
+    "/opt/nvidia/nsight-systems-cli/*/bin",
+    "/opt/nvidia/nsight-compute/*",
+    "/usr/lib/nsight-systems/bin",
+)
+
+_LIBRARIES = ("cuda-bindings", "cuda-pathfinder", "nvtx", "nvidia-ml-py", "numpy")
+_CUPY_WHEELS = ("cupy-cuda13x", "cupy-cuda12x", "cupy-cuda11x", "cupy")
+
+
+@dataclass(frozen=True)
+class Tool:
+    """A program that was found. `version` is None when it would not say."""
+
+    name: str
+    path: Path
+    version: str | None
+
+
+def find_tools(folders: Sequence[str] = INSTALL_FOLDERS) -> dict[str, Tool]:
+    """The profilers that are installed, by name: on PATH, else in the usual folders, newest first."""
+    found = {}
+    for name in TOOL_NAMES:
+        path = shutil.which(name) or _installed(name, folders)
+        if path:
+            found[name] = Tool(name, Path(path), _version(path))
+    return found
+
+
+def library_versions() -> dict[str, str]:
+    """Versions of Python and of the installed libraries that a driver uses; none of them is imported."""
+    versions = {"python": platform.python_version()}
+    for name in _LIBRARIES:
+        if version := distribution_version(name):
+            versions[name] = version
+    if version := cupy_version():
+        versions["cupy"] = version
+    return versions
+
+
+def distribution_version(name: str) -> str | None:
+    try:
+        return importlib.metadata.version(name)
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+def cupy_version() -> str | None:
+    """The version of CuPy, whichever of its wheels is installed."""
+    versions = (distribution_version(name) for name in _CUPY_WHEELS)
+    return next((version for version in versions if version), None)
+
+
+def _installed(name: str, folders: Sequence[str]) -> str | None:
+    candidates = [
+        folder / name
+        for pattern in folders
+        for folder in Path("/").glob(pattern.lstrip("/"))
+        if os.access(folder / name, os.X_OK)
+    ]
+    return str(max(candidates, key=_natural)) if candidates else None
+
+
+def _natural(path: Path) -> list[tuple[int, str]]:
+    """Sorts 2025.10 after 2025.9."""
+    return [(int(digits or 0), text) for digits, text in re.findall(r"(\d+)|(\D+)", str(path))]
+
+
+def _version(path: str) -> str | None:
+    """What `TOOL --version` says after the word "version"."""
+    try:
+        answer = subprocess.run(
+            [path, "--version"],
+            capture_output=True,
+            text=True,
+            timeout=30,
+            check=False,
+            stdin=subprocess.DEVNULL,
+            env=child_environment(os.environ, Path("version")),
+        )
+    except (OSError, subprocess.TimeoutExpired, UnicodeDecodeError):
+        return None
+    match = re.search(r"\bversion:?\s+(\d\S*)", answer.stdout + answer.stderr, re.IGNORECASE)
+    return match[1] if match else None

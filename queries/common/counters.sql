@@ -1,0 +1,30 @@
+-- One row per workload that ncu profiled and metric, as the report gives it.
+--
+-- pass           ncu or ncu-warm
+-- cache_control  all: caches flushed before each kernel; none: caches as found
+-- case_id        the range around the launch; a case for the suite's own
+-- invocation     ordinal of the invocation, from 0; NULL when unknown
+-- ordinal        position of the workload inside the invocation, from 0
+-- workload       kernel, or graph (a whole replay measured as one)
+-- kernel         name of the kernel
+-- metric         exact name of the metric
+-- value          value in the base unit; NULL when it could not be had or is text
+-- unit           base unit; empty for a plain number
+-- text           value of a metric that is no number
+-- reason         why there is no value
+SELECT
+    k.pass,
+    p.cache_control,
+    k.range_name AS case_id,
+    k.invocation,
+    k.ordinal,
+    k.workload,
+    k.name AS kernel,
+    k.metric,
+    k.value,
+    k.unit,
+    k.text,
+    k.reason
+FROM counter AS k
+LEFT JOIN "pass" AS p ON p.pass = k.pass
+ORDER BY k.pass, k.workload_id, k.metric

@@ -1,0 +1,40 @@
+-- One row per invocation that nsys recorded: its range cut into parts that sum exactly to its length.
+--
+-- case_id          experiment:variant:submission:shape
+-- invocation       ordinal of the invocation, from 0
+-- range_ns         length of the range; the sum of the next eight columns
+-- entry_ns         range start to the first launching call
+-- api_ns           inside launching calls before the device starts
+-- queue_ns         outside launching calls before the device starts
+-- kernel_union_ns  at least one kernel runs
+-- memory_ns        only copies or fills run
+-- gap_ns           the device idles between its first and its last work
+-- return_ns        last device work to the return of synchronisation
+-- exit_ns          return of synchronisation to the end of the range; negative when the range closed earlier
+-- remainder_ns     entry and exit together: neither launch, device nor synchronisation
+-- device_union_ns  at least one kernel, copy or fill runs
+-- kernel_sum_ns    sum of the kernels' durations
+-- api_total_ns     inside all launching calls
+-- launches         launching calls
+-- kernels          kernels with times
+SELECT
+    s.case_id,
+    s.invocation,
+    s.range_ns,
+    s.entry_ns,
+    s.api_ns,
+    s.queue_ns,
+    s.kernel_union_ns,
+    s.memory_ns,
+    s.gap_ns,
+    s.return_ns,
+    s.exit_ns,
+    s.remainder_ns,
+    s.device_union_ns,
+    s.kernel_sum_ns,
+    s.api_total_ns,
+    s.launches,
+    s.kernels
+FROM split_of_invocation AS s
+JOIN variant_case AS c ON c.case_id = s.case_id
+ORDER BY c.shape_order, c.variant, c.submission, s.case_id, s.invocation, s.range_id

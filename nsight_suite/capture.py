@@ -10,19 +10,19 @@ import json
 import shlex
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 
-from nsight_suite.capturing.brought import build_from_reports, copy_run, look_through, recorded_run
+from nsight_suite.capturing.brought import build_from_reports, look_through
+from nsight_suite.capturing.folder import choose_folder, locked
 from nsight_suite.capturing.interruption import interruptible
+from nsight_suite.capturing.options import parse, refuse_contradictions
 from nsight_suite.capturing.passes import PLAN_FILE, PassPlan
 from nsight_suite.capturing.plan import select
 from nsight_suite.capturing.preflight import Check, blocking, inspect_machine, unmet_needs
 from nsight_suite.capturing.progress import display
+from nsight_suite.capturing.recorded import copy_run, recorded_run
 from nsight_suite.capturing.session import (
     Request,
-    choose_folder,
     failures,
-    locked,
     plan_passes,
     reopen_run,
     resume_request,
@@ -42,18 +42,15 @@ from nsight_suite.sources import find_experiment, find_run
 def main(argv: Sequence[str] | None = None, *, inspect: Inspect = inspect_machine) -> int:
     """Run the command. `inspect` looks at the machine, and is another function only in tests."""
     given = list(sys.argv[1:] if argv is None else argv)
-    parser = _parser()
-    options = parser.parse_args(given)
-    if options.experiment is None and options.resume is None and options.reports is None:
-        parser.error("name an experiment (row …), or say --resume RUN or --reports DIR")
+    options = parse(given, __doc__)
     return run_command(lambda: _capture(options, ["nsight-suite", "capture", *given], inspect))
 
 
 def _capture(options: argparse.Namespace, argv: list[str], inspect: Inspect) -> int:
     """Select, look at the machine, make the passes, analyse."""
-    _refuse_contradictions(options)
+    refuse_contradictions(options)
     if options.reports:
-        return _analyse(_from_reports(options, argv))
+        return analyse(_from_reports(options, argv))
     if options.resume:
         run, run_id = RunFolder(find_run(options.resume)), ""
         request = _resumed(options, run, argv)
@@ -78,10 +75,10 @@ def _capture(options: argparse.Namespace, argv: list[str], inspect: Inspect) -> 
             start_run(run, run_id, request)
         with interruptible(run), display() as shown:
             run_passes(run, plans, shown, tools=tools, libraries=libraries, unmet=unmet_needs(checks, todo))
-        return _analyse(run)
+        return analyse(run)
 
 
-def _analyse(run: RunFolder) -> int:
+def analyse(run: RunFolder) -> int:
     """Everything that follows the passes, on any machine; prints the verdicts and gives the exit status."""
     from nsight_suite.drawing import draw_figures
     from nsight_suite.evidence.build import build
@@ -145,7 +142,7 @@ def _without_gpu(options: argparse.Namespace, request: Request, run: RunFolder, 
     if options.or_recorded and recorded:
         _say(f"{what}\n  Going on with the recorded run {recorded.name} instead.")
         copy_run(recorded, run)
-        return _analyse(run)
+        return analyse(run)
     if recorded is None:
         raise CannotMeasure(what, "Reports made on another machine can be analysed here: --reports DIR.")
     raise CannotMeasure(
@@ -164,42 +161,8 @@ def _print_commands(run: RunFolder, plans: Sequence[PassPlan]) -> None:
             print(shlex.join(step.argv) + (f" > {shlex.quote(step.stdout)}" if step.stdout else ""))
 
 
-def _refuse_contradictions(options: argparse.Namespace) -> None:
-    chosen = [name for name in ("variants", "submissions", "shapes", "passes") if getattr(options, name)]
-    chosen += ["quick"] if options.quick else []
-    for verb in ("resume", "reports"):
-        if getattr(options, verb) and chosen:
-            raise UsageError(
-                f"--{verb} takes the run as it was; --{chosen[0]} cannot change it.", "Leave it out."
-            )
-    if options.resume and (options.out or options.reports or options.device is not None):
-        raise UsageError("--resume goes with the experiment's name and --dry-run only.", "Leave out the rest.")
-
-
 def _say(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
-
-
-def _names(text: str) -> list[str]:
-    return [name.strip() for name in text.split(",") if name.strip()]
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="nsight-suite capture", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    add = parser.add_argument
-    add("experiment", nargs="?", help="name of an experiment, or a folder with a protocol.toml")
-    for name in ("variants", "submissions", "shapes", "passes"):
-        add(f"--{name}", type=_names, default=[], metavar="A,B", help=f"only these {name}")
-    add("--quick", action="store_true", help="the protocol's smaller run")
-    add("--device", type=int, metavar="N", help="CUDA device (default 0)")
-    add("--out", type=Path, metavar="DIR", help="new folder for the run (default runs/EXPERIMENT-TIME)")
-    add("--resume", metavar="RUN", help="go on with an interrupted run; finished passes are kept")
-    add("--reports", type=Path, metavar="DIR", help="build the run from reports made elsewhere; needs no GPU")
-    add("--or-recorded", action="store_true", help="without a GPU, analyse a copy of the recorded run instead")
-    add("--dry-run", action="store_true", help="print the exact commands and do nothing")
-    return parser
 
 
 if __name__ == "__main__":

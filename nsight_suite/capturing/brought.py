@@ -10,14 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from nsight_suite.capturing.environment import without_secrets
+from nsight_suite.capturing.folder import copy_protocol
 from nsight_suite.capturing.making import artifacts, now_utc
 from nsight_suite.capturing.records import end_of_records
-from nsight_suite.capturing.session import Request, copy_protocol, finish_run, start_run
+from nsight_suite.capturing.session import Request, finish_run, start_run
 from nsight_suite.capturing.tools import Tool
 from nsight_suite.errors import SuiteError, UsageError
 from nsight_suite.protocol import KNOWN_PASSES
-from nsight_suite.runfolder import RunFolder, read_json, write_json
-from nsight_suite.sources import recorded_runs
+from nsight_suite.runfolder import RunFolder, write_json
 
 # Per pass the suffixes of its files in reports/.
 _SUFFIXES = {
@@ -76,9 +76,10 @@ def build_from_reports(
     Raises SuiteError when the reports belong to another experiment.
     """
     _refuse_foreign(brought, request)
+    if brought.run:
+        copy_protocol(run, brought.run.protocol, brought.run.expected)
     info = start_run(run, run_id, request, "reports")
     if brought.run:
-        copy_protocol(run, *_first_files(brought.run, request))
         info = {**brought.run.read_run(), "source": "reports", "argv": without_secrets(request.argv)}
     else:
         info = {**info, "passes": list(brought.files)}
@@ -94,29 +95,6 @@ def build_from_reports(
         write_json(run.passes / f"{name}.json", record)
         states.append(record["state"])
     finish_run(run, info, states)
-
-
-def recorded_run(experiment: str) -> Path | None:
-    """The run of this experiment that ships with the suite."""
-    return next(
-        (run for run in recorded_runs() if read_json(run / "run.json").get("experiment") == experiment), None
-    )
-
-
-def copy_run(recorded: Path, run: RunFolder) -> None:
-    """Copy a whole run, so that what is derived from it can be written again. All of it or nothing."""
-    temporary = run.path.with_name(f".{run.path.name}.copying")
-    try:
-        shutil.rmtree(temporary, ignore_errors=True)
-        # The recorded run may be read-only, as everything that is installed; the copy must not be.
-        shutil.copytree(recorded, temporary, copy_function=shutil.copyfile)
-        for folder in (temporary, *(path for path in temporary.rglob("*") if path.is_dir())):
-            folder.chmod(0o755)
-        temporary.replace(run.path)
-    except OSError as error:
-        raise SuiteError(f"Cannot copy {recorded} to {run.path}: {error.strerror or error}.") from error
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
 
 
 def _pass_of(path: Path) -> str | None:
@@ -136,12 +114,6 @@ def _refuse_foreign(brought: Brought, request: Request) -> None:
             f"These reports are of the experiment '{experiment}', not of '{request.protocol.name}'.",
             f"Say: capture {experiment} --reports …",
         )
-
-
-def _first_files(run: RunFolder, request: Request) -> tuple[Path, Path]:
-    """The protocol and expectations that the reports were made with, where they came along."""
-    protocol = run.protocol if run.protocol.is_file() else request.source.protocol
-    return protocol, run.expected if run.expected.is_file() else request.source.expected
 
 
 def _copy(path: Path, target: Path) -> None:

@@ -1,4 +1,4 @@
-"""Looking at the machine: GPU, libraries, permissions, disk; each look says what it saw, or why it saw nothing."""
+"""Looking at the machine: GPU, libraries, permissions, disk. A look says what it saw, or why it saw nothing."""
 
 from __future__ import annotations
 

@@ -1,25 +1,21 @@
-"""A run from its first file to its last: the folder, the lock, the passes in order, and resuming."""
+"""A run from its first file to its last: starting, the passes in order, resuming, and how it ended."""
 
 from __future__ import annotations
 
-import fcntl
-import os
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
-from pathlib import Path
 from typing import Any
 
 import nsight_suite
 from nsight_suite.capturing.environment import without_secrets
+from nsight_suite.capturing.folder import copy_protocol
 from nsight_suite.capturing.making import PassRecord, make_pass, now_utc, pass_is_finished
 from nsight_suite.capturing.passes import PassPlan, plan_pass
 from nsight_suite.capturing.plan import Selection, driver_plan, selection_of
 from nsight_suite.capturing.progress import Display
 from nsight_suite.capturing.tools import Tool
-from nsight_suite.errors import SuiteError, UsageError
+from nsight_suite.errors import UsageError
 from nsight_suite.protocol import Protocol
 from nsight_suite.runfolder import RunFolder, write_json
 from nsight_suite.sources import ExperimentSource
@@ -34,30 +30,6 @@ class Request:
     selection: Selection
     device: int
     argv: tuple[str, ...]
-
-
-def choose_folder(out: Path | None, name: str) -> tuple[RunFolder, str]:
-    """The folder for a new run, which is not made yet, and the run's id: `name` and the local time.
-
-    Raises UsageError when `out` holds anything already.
-    """
-    run_id = f"{name}-{datetime.now():%Y%m%d-%H%M%S}"
-    if out is None:
-        folder = Path("runs") / run_id
-        number = 2
-        while folder.exists():
-            folder = Path("runs") / f"{run_id}-{number}"
-            number += 1
-        return RunFolder(folder), folder.name
-    if out.exists() and not out.is_dir():
-        raise UsageError(f"'{out}' is a file.", "Give --out a folder that does not exist yet.")
-    if (out / "run.json").is_file():
-        raise UsageError(
-            f"'{out}' already holds a run.", f"Continue it with --resume {out}, or give a new folder."
-        )
-    if out.is_dir() and any(out.iterdir()):
-        raise UsageError(f"'{out}' is not empty, and no run.", "Give --out a folder that does not exist yet.")
-    return RunFolder(out), run_id
 
 
 def start_run(run: RunFolder, run_id: str, request: Request, origin: str = "capture") -> dict[str, Any]:
@@ -87,22 +59,11 @@ def start_run(run: RunFolder, run_id: str, request: Request, origin: str = "capt
     return info
 
 
-def copy_protocol(run: RunFolder, protocol: Path, expected: Path) -> None:
-    """Keep the protocol and the expectations that the run was made with beside its results."""
-    try:
-        run.protocol.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(protocol, run.protocol)
-        if expected.is_file():
-            shutil.copyfile(expected, run.expected)
-    except OSError as error:
-        raise SuiteError(f"Cannot write {run.protocol.parent}: {error.strerror}.") from error
-
-
 def reopen_run(run: RunFolder, request: Request) -> None:
     """Make good what a kill may have left: no copy of the protocol, and files under temporary names."""
     copy_protocol(run, request.source.protocol, request.source.expected)
-    for folder in (run.path, run.passes):
-        for path in folder.glob(".*.json"):
+    for folder in (run.path, run.protocol.parent, run.passes):
+        for path in folder.glob(".*.*"):
             path.unlink(missing_ok=True)
 
 
@@ -192,23 +153,3 @@ def finish_run(run: RunFolder, info: Mapping[str, Any], states: Sequence[str]) -
 def failures(run: RunFolder) -> dict[str, PassRecord]:
     """The records of passes that could not be made."""
     return {name: record for name, record in run.pass_records().items() if record["state"] != "ok"}
-
-
-@contextmanager
-def locked(run: RunFolder) -> Iterator[None]:
-    """Hold a run for this process alone. Raises UsageError when another one works on it."""
-    try:
-        run.path.mkdir(parents=True, exist_ok=True)
-        handle = os.open(run.path, os.O_RDONLY)
-    except OSError as error:
-        raise SuiteError(f"Cannot use the folder {run.path}: {error.strerror}.") from error
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError as error:
-        raise UsageError(
-            f"Another process is working on the run {run.path}.", "Wait for it to end, or give another folder."
-        ) from error
-    else:
-        yield
-    finally:
-        os.close(handle)

@@ -1,0 +1,33 @@
+"""The recorded runs that ship with the suite, for machines without a GPU."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from nsight_suite.errors import SuiteError
+from nsight_suite.runfolder import RunFolder, read_json
+from nsight_suite.sources import recorded_runs
+
+
+def recorded_run(experiment: str) -> Path | None:
+    """The run of this experiment that ships with the suite."""
+    return next(
+        (run for run in recorded_runs() if read_json(run / "run.json").get("experiment") == experiment), None
+    )
+
+
+def copy_run(recorded: Path, run: RunFolder) -> None:
+    """Copy a whole run, so that what is derived from it can be written again. All of it or nothing."""
+    temporary = run.path.with_name(f".{run.path.name}.copying")
+    try:
+        shutil.rmtree(temporary, ignore_errors=True)
+        # The recorded run may be read-only, as everything that is installed; the copy must not be.
+        shutil.copytree(recorded, temporary, copy_function=shutil.copyfile)
+        for folder in (temporary, *(path for path in temporary.rglob("*") if path.is_dir())):
+            folder.chmod(0o755)
+        temporary.replace(run.path)
+    except OSError as error:
+        raise SuiteError(f"Cannot copy {recorded} to {run.path}: {error.strerror or error}.") from error
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,9 @@ import duckdb
 from nsight_suite.evidence.tables import Table, tables
 from nsight_suite.runfolder import RunFolder, replacing
 from nsight_suite.sources import data_root
+
+Connection = duckdb.DuckDBPyConnection
+DatabaseError = duckdb.Error
 
 _CONFIG: dict[str, str | bool | int | float | list[str]] = {
     "autoinstall_known_extensions": False,
@@ -52,34 +55,54 @@ def insert_rows(
 ) -> None:
     """Append rows to a table of the evidence; columns that a row lacks become NULL.
 
-    Rows travel as JSON lines with the declared types, so integers stay exact and NULL stays NULL.
-    Raises ValueError for a column that the table does not have.
+    Raises ValueError for a column that the table does not have, and for a number that is not finite.
     """
-    known = set(tables()[table].column_names)
+    columns = {column.name: column.type for column in tables()[table].columns}
+
+    def checked() -> Iterator[Mapping[str, object]]:
+        for row in rows:
+            if unknown := set(row) - set(columns):
+                raise ValueError(f"table '{table}' has no column {', '.join(sorted(unknown))}")
+            yield row
+
+    append(connection, _quoted(table), columns, checked())
+
+
+def append(
+    connection: duckdb.DuckDBPyConnection,
+    table: str,
+    columns: Mapping[str, str],
+    rows: Iterable[Mapping[str, object]],
+) -> None:
+    """Append rows to any table, given as SQL names it; `columns` maps each column to its type.
+
+    Rows travel as JSON lines with the declared types, so integers stay exact and NULL stays NULL.
+    """
     with tempfile.NamedTemporaryFile("w", suffix=".jsonl", encoding="utf-8") as file:
         count = 0
         for row in rows:
-            if unknown := set(row) - known:
-                raise ValueError(f"table '{table}' has no column {', '.join(sorted(unknown))}")
-            file.write(json.dumps(row) + "\n")
+            file.write(json.dumps(row, allow_nan=False) + "\n")
             count += 1
         file.flush()
         if count:
-            columns = ", ".join(f"{_quoted(c.name)}: '{c.type}'" for c in tables()[table].columns)
+            types = ", ".join(f"{_quoted(name)}: '{kind}'" for name, kind in columns.items())
             connection.execute(
-                f"INSERT INTO {_quoted(table)} BY NAME SELECT * FROM "
-                f"read_json($path, columns = {{{columns}}}, format = 'newline_delimited')",
+                f"INSERT INTO {table} BY NAME SELECT * FROM "
+                f"read_json($path, columns = {{{types}}}, format = 'newline_delimited')",
                 {"path": file.name},
             )
 
 
 def write_parquet(connection: duckdb.DuckDBPyConnection, folder: Path) -> None:
-    """Write every table to `folder`/NAME.parquet, each file whole or not at all."""
+    """Write every table to `folder`/NAME.parquet, each file whole or not at all.
+
+    Rows are sorted by their columns from left to right, so that the same evidence gives the same files.
+    """
     for table in tables().values():
         with replacing(folder / f"{table.name}.parquet") as temporary:
             columns = ", ".join(_quoted(name) for name in table.column_names)
             connection.execute(
-                f"COPY (SELECT {columns} FROM {_quoted(table.name)}) TO '{_escaped(temporary)}' "
+                f"COPY (SELECT {columns} FROM {_quoted(table.name)} ORDER BY ALL) TO '{_escaped(temporary)}' "
                 "(FORMAT parquet, COMPRESSION zstd)"
             )
 

@@ -1,0 +1,34 @@
+"""`python -m nsight_suite.evidence RUN` builds a run's evidence again from its reports."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+from nsight_suite.command import run_command
+from nsight_suite.runfolder import RunFolder
+from nsight_suite.sources import find_run
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(
+        prog="python -m nsight_suite.evidence",
+        description="Build a run's evidence (Parquet, DuckDB, SQLite) again from its reports.",
+    )
+    parser.add_argument("run", metavar="RUN", help="the run folder")
+    arguments = parser.parse_args(argv)
+    return run_command(lambda: _rebuild(arguments.run))
+
+
+def _rebuild(name: str) -> int:
+    from nsight_suite.evidence.build import build
+
+    run = RunFolder(find_run(name))
+    build(run)
+    print(f"Wrote {run.evidence}, {run.duckdb.name} and {run.sqlite.name}.")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,199 @@
+"""A run folder's reports → its evidence. The same files give the same rows in the same order."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from nsight_suite import __version__
+from nsight_suite.errors import BadReport
+from nsight_suite.evidence.readers import driver_records, ncu_csv, ncu_rep, nsys, sanitizer_log
+from nsight_suite.evidence.sqlite import write_sqlite
+from nsight_suite.evidence.store import Connection, empty_store, insert_rows, write_duckdb, write_parquet
+from nsight_suite.protocol import Protocol, load
+from nsight_suite.runfolder import RunFolder, sha256
+
+Reader = Callable[[Connection, Path, str], None]
+PassRecord = Mapping[str, Any]
+
+
+def build(run: RunFolder) -> None:
+    """Write evidence/*.parquet, evidence.duckdb and evidence.sqlite from run.json, passes/ and reports/.
+
+    A report that cannot be read becomes a row of `finding`; nothing else is lost by it. Raises SuiteError when
+    run.json or the protocol cannot be read, or the folder cannot be written.
+    """
+    asked = run.read_run()
+    protocol = load(run.protocol)
+    records = run.pass_records()
+    with empty_store() as connection:
+        insert_rows(connection, "run", [_run(asked)])
+        insert_rows(connection, "variant_case", _cases(asked, protocol))
+        for name in dict.fromkeys([*asked.get("passes", []), *records]):
+            _insert_pass(connection, name, records.get(name))
+            for readers in _reports(run, name, protocol):
+                _read(connection, name, readers)
+            _note_missing_report(connection, run, name, records.get(name))
+        insert_rows(connection, "artifact", _artifacts(run, records))
+        _note_changed_files(connection, run, records)
+        _keep_first_version(connection)
+        write_parquet(connection, run.evidence)
+        write_sqlite(connection, run)
+    write_duckdb(run)
+
+
+def _run(asked: Mapping[str, Any]) -> dict[str, object]:
+    columns = ("run_id", "experiment", "created_utc", "protocol_sha256", "source", "quick")
+    return {
+        **{column: asked.get(column) for column in columns},
+        "suite_version": __version__,
+        "complete": asked.get("state") == "complete",
+    }
+
+
+def _cases(asked: Mapping[str, Any], protocol: Protocol) -> Iterator[dict[str, object]]:
+    wanted = set(asked.get("cases", []))
+    order = {shape.name: position for position, shape in enumerate(protocol.shapes)}
+    for case in protocol.cases():
+        if case.case_id in wanted:
+            yield {
+                "case_id": case.case_id,
+                "experiment": case.experiment,
+                "variant": case.variant,
+                "submission": case.submission,
+                "shape": case.shape.name,
+                "shape_order": order[case.shape.name],
+                "parameters": json.dumps(dict(case.shape.parameters)),
+                "timed": case.shape.timed,
+            }
+
+
+def _insert_pass(connection: Connection, name: str, record: PassRecord | None) -> None:
+    if record is None:
+        reason = f"The pass {name} was asked for and never finished. Continue the run with --resume."
+        insert_rows(connection, "pass", [{"pass": name, "state": "absent", "reason": reason}])
+        _note(connection, "absent-pass", name, name, reason)
+        return
+    steps = record.get("steps") or []
+    options = record.get("options") or {}
+    known = ("cache_control", "clock_control", "graph_trace", "graph_profiling")
+    insert_rows(
+        connection,
+        "pass",
+        [
+            {
+                "pass": name,
+                **{
+                    key: record.get(key)
+                    for key in ("state", "exit_status", "started_utc", "duration_ns", "reason")
+                },
+                # The first step is the measurement; the others convert its report.
+                "argv": json.dumps(steps[0]["argv"]) if steps else None,
+                **{key: options.get(key) for key in known},
+            }
+        ],
+    )
+    tools = record.get("tools") or {}
+    insert_rows(
+        connection,
+        "tool",
+        ({"pass": name, "name": tool, "version": version} for tool, version in sorted(tools.items())),
+    )
+    if record.get("state") != "ok":
+        _note(connection, "failed-pass", name, name, str(record.get("reason") or "No reason was recorded."))
+
+
+def _reports(run: RunFolder, name: str, protocol: Protocol) -> Iterator[list[tuple[Path, Reader]]]:
+    """The reports of a pass that are there, each with its readers in order of preference.
+
+    The driver's records come first: they tell how many invocations were made.
+    """
+    ncu = partial(ncu_csv.read, requested=protocol.metrics)
+    ncu_report = partial(ncu_rep.read, requested=protocol.metrics)
+    known: list[list[tuple[str, Reader]]] = [
+        [(f"{name}.jsonl", driver_records.read)],
+        [(f"{name}.sqlite", nsys.read)],
+        [(f"{name}.csv", ncu), (f"{name}.ncu-rep", ncu_report)],
+    ]
+    for forms in known:
+        if there := [(run.reports / file, reader) for file, reader in forms if (run.reports / file).exists()]:
+            yield there
+    for log in sorted(run.reports.glob(f"{name}.*.log")):
+        yield [(log, sanitizer_log.read)]
+
+
+def _read(connection: Connection, name: str, readers: list[tuple[Path, Reader]]) -> None:
+    """Read one report by the first reader that can."""
+    for path, reader in readers:
+        try:
+            reader(connection, path, name)
+        except BadReport as error:
+            _note(connection, "unreadable-report", name, path.name, f"{error.what} {error.way_out}".strip())
+        else:
+            return
+
+
+def _note_missing_report(connection: Connection, run: RunFolder, name: str, record: PassRecord | None) -> None:
+    """A profiler's pass that ended well must have left its report."""
+    readable = {"nsys": ("sqlite",), "ncu": ("csv", "ncu-rep")}.get(name.partition("-")[0])
+    if record is None or record.get("state") != "ok" or readable is None:
+        return
+    if any((run.reports / f"{name}.{suffix}").exists() for suffix in readable):
+        return
+    file = f"{name}.{readable[0]}"
+    reason = f"reports/{file} is missing."
+    if (run.reports / f"{name}.nsys-rep").exists():
+        reason += f" Make it: nsys export --type sqlite --output {file} {name}.nsys-rep"
+    _note(connection, "missing-report", name, file, reason)
+
+
+def _artifacts(run: RunFolder, records: Mapping[str, PassRecord]) -> Iterator[dict[str, object]]:
+    private = {entry["path"]: bool(entry["private"]) for entry in _recorded_files(records)}
+    for path in sorted([*run.protocol.parent.glob("*"), *run.reports.glob("*")]):
+        if path.is_file() and not path.name.startswith("."):
+            inside = path.relative_to(run.path).as_posix()
+            yield {
+                "path": inside,
+                "role": _role(path),
+                "bytes": path.stat().st_size,
+                "sha256": sha256(path),
+                "private": private.get(inside, path.parent.name == "reports"),
+            }
+
+
+def _role(path: Path) -> str:
+    if path.parent.name == "protocol":
+        return "protocol"
+    return {".jsonl": "records", ".log": "log"}.get(path.suffix, "report")
+
+
+def _note_changed_files(connection: Connection, run: RunFolder, records: Mapping[str, PassRecord]) -> None:
+    """What a pass left must still be as it was. Private files may stay behind when a run is shared."""
+    for entry in _recorded_files(records):
+        path = run.path / entry["path"]
+        if path.is_file():
+            if sha256(path) != entry["sha256"]:
+                reason = (
+                    f"{entry['path']} is not the file that its pass left: it was changed or cut afterwards."
+                )
+                _note(connection, "changed-report", entry["pass"], path.name, reason)
+        elif not entry["private"]:
+            _note(connection, "missing-report", entry["pass"], path.name, f"{entry['path']} is missing.")
+
+
+def _recorded_files(records: Mapping[str, PassRecord]) -> Iterator[dict[str, Any]]:
+    for name, record in records.items():
+        for entry in record.get("artifacts") or []:
+            yield {**entry, "pass": name}
+
+
+def _note(connection: Connection, code: str, name: str, subject: str, reason: str) -> None:
+    insert_rows(connection, "finding", [{"code": code, "pass": name, "subject": subject, "reason": reason}])
+
+
+def _keep_first_version(connection: Connection) -> None:
+    """A tool's version may be told by the suite, the driver and the report; the suite asked the tool itself."""
+    connection.execute("DELETE FROM tool WHERE rowid NOT IN (SELECT min(rowid) FROM tool GROUP BY pass, name)")

@@ -1,0 +1,133 @@
+"""The driver's own records, one JSON object a line → the tables they name."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from nsight_suite.errors import BadReport
+from nsight_suite.evidence.store import Connection, insert_rows
+from nsight_suite.evidence.tables import tables
+from nsight_suite.runfolder import sha256
+
+# Tables that a driver may fill. What the profilers saw comes from their reports alone.
+TABLES = frozenset(
+    {
+        *("tool", "device", "device_state", "driven", "sample", "graph_setup", "graph_node", "build"),
+        *("validation", "task", "finding"),
+    }
+)
+_PYTHON_TYPES: dict[str, type | tuple[type, ...]] = {
+    "BIGINT": int,
+    "DOUBLE": (int, float),
+    "VARCHAR": str,
+    "BOOLEAN": bool,
+}
+
+
+def read(connection: Connection, path: Path, pass_name: str) -> None:
+    """Insert the rows of one record file; `pass` is filled in where a record does not name it.
+
+    Lines that do not fit become rows of `finding`. Raises BadReport when the file cannot be read at all.
+    """
+    try:
+        text = path.read_text(encoding="utf-8", errors="replace")
+    except OSError as error:
+        raise BadReport(f"{path.name} cannot be read: {error.strerror}.") from error
+    lines = text.splitlines()
+    rows: dict[str, list[dict[str, object]]] = {}
+    doubts: Counter[tuple[str, str]] = Counter()
+    end: dict[str, Any] | None = None
+    for record in _records(lines, doubts):
+        table = record.pop("table", None)
+        if table == "_end":
+            end = record
+        elif table in TABLES:
+            rows.setdefault(table, []).append(_fitting(table, record, pass_name, doubts))
+        elif not str(table).startswith("_"):
+            doubts["unknown-table", f"{path.name}: table {table}"] += 1
+    for table, found in rows.items():
+        insert_rows(connection, table, found)
+    findings = [
+        {"code": code, "subject": subject, "reason": f"{count} lines: {_REASONS[code]}"}
+        for (code, subject), count in sorted(doubts.items())
+    ]
+    if end is None:
+        findings.append(
+            {
+                "code": "truncated-records",
+                "subject": path.name,
+                "reason": f"{path.name} stops at line {len(lines)} without its last record. The driver was "
+                "ended early; the rows before are kept. Run the pass again with --resume.",
+            }
+        )
+    elif end.get("state") != "ok":
+        findings.append(
+            {
+                "code": "driver-failed",
+                "subject": path.name,
+                "reason": str(end.get("reason") or "The driver gave no reason."),
+            }
+        )
+    insert_rows(connection, "finding", ({"pass": pass_name, **finding} for finding in findings))
+    insert_rows(
+        connection,
+        "report",
+        [
+            {
+                "pass": pass_name,
+                "file": path.name,
+                "format": "driver-records",
+                "rows": len(lines),
+                "complete": end is not None,
+                "sha256": sha256(path),
+            }
+        ],
+    )
+
+
+_REASONS = {
+    "bad-line": "not a JSON object, so it was left out.",
+    "unknown-table": "no table of the evidence, so it was left out.",
+    "unknown-column": "no column of that table, so its values were left out.",
+    "bad-value": "a value of the wrong type, read as NULL.",
+}
+
+
+def _records(lines: list[str], doubts: Counter[tuple[str, str]]) -> Iterator[dict[str, Any]]:
+    for number, line in enumerate(lines, start=1):
+        try:
+            record = json.loads(line)
+        except json.JSONDecodeError:
+            record = None
+        if isinstance(record, dict):
+            yield record
+        elif number < len(lines):  # a last line that was cut is told by the missing end
+            doubts["bad-line", f"line {number}"] += 1
+
+
+def _fitting(
+    table: str, record: dict[str, Any], pass_name: str, doubts: Counter[tuple[str, str]]
+) -> dict[str, object]:
+    types = {column.name: column.type for column in tables()[table].columns}
+    row: dict[str, object] = {"pass": pass_name}
+    for name, value in record.items():
+        if name not in types:
+            doubts["unknown-column", f"{table}.{name}"] += 1
+        elif value is None or _fits(value, types[name]):
+            row[name] = value
+        else:
+            doubts["bad-value", f"{table}.{name}"] += 1
+    return row
+
+
+def _fits(value: object, kind: str) -> bool:
+    if isinstance(value, bool):
+        return kind == "BOOLEAN"
+    if isinstance(value, float) and not math.isfinite(value):
+        return False
+    return isinstance(value, _PYTHON_TYPES[kind])

@@ -1,0 +1,197 @@
+"""`ncu --import R.ncu-rep --csv` → counters. The raw page (wide) and the details page (long) are both read.
+
+Everything is found by the header's names: columns come and go with ncu's version and options.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from nsight_suite.errors import BadReport
+from nsight_suite.evidence.readers.workloads import DOMAIN, Cell, Workload, insert
+from nsight_suite.evidence.store import Connection, insert_rows
+from nsight_suite.runfolder import sha256
+
+_LONG = ("Metric Name", "Metric Unit", "Metric Value")
+_SUMMARY = ("Minimum", "Maximum", "Average")
+# Domain:Range:PL_Type:PL_Value:CLR_Type:Color:Msg_Type:Msg, where the message is the range's name once more.
+# Only a name holds colons.
+_RANGE = re.compile(
+    r"(?P<domain>[^:]*):(?P<name>.*):[^:]*:(?P<payload>[^:]*):[^:]*:[^:]*:[^:]*:(?P=name)", re.DOTALL
+)
+
+
+@dataclass(frozen=True)
+class Page:
+    """A page cut into cells. A raw page has a row per workload, a details page one per workload and metric."""
+
+    header: list[str]
+    units: list[str] | None
+    rows: list[list[str]]
+    foreign_lines: int
+    truncated: str | None
+
+
+def read(connection: Connection, path: Path, pass_name: str, requested: Sequence[str] = ()) -> None:
+    """Insert the counters of one CSV page. `requested` are the metrics that the protocol asks for, by name.
+
+    Raises BadReport, with nothing inserted, for a file without a table of workloads, and says what it holds.
+    """
+    try:
+        text = path.read_text(encoding="utf-8-sig", errors="replace")
+    except OSError as error:
+        raise BadReport(f"{path.name} cannot be read: {error.strerror}.") from error
+    page = parse(text, path.name)
+    count = insert(connection, path, pass_name, list(workloads(page)), requested)
+    insert_rows(
+        connection,
+        "report",
+        [
+            {
+                "pass": pass_name,
+                "file": path.name,
+                "format": "ncu-csv",
+                "rows": count,
+                "complete": page.truncated is None,
+                "sha256": sha256(path),
+            }
+        ],
+    )
+    doubts = []
+    if page.truncated:
+        doubts.append(
+            ("truncated-report", f"{page.truncated}. The whole rows before are kept. Export it again.")
+        )
+    if page.foreign_lines:
+        doubts.append(
+            (
+                "foreign-lines",
+                f"{page.foreign_lines} lines of {path.name} are no rows of its table and were left out. "
+                "Print the page with --log-file, which keeps the program's own output out of it.",
+            )
+        )
+    insert_rows(
+        connection,
+        "finding",
+        ({"code": code, "pass": pass_name, "subject": path.name, "reason": why} for code, why in doubts),
+    )
+
+
+def parse(text: str, name: str) -> Page:
+    """Cut the text of a page into cells; `name` is the file's, for messages.
+
+    Each line is cut on its own, so that a stray quote in a foreign line cannot swallow the rows after it.
+    """
+    lines = text.splitlines(keepends=True)
+    first = next((index for index, line in enumerate(lines) if _is_header(line)), None)
+    if first is None:
+        raise _no_table(text, name)
+    header = cells(lines[first]) or []
+    long = all(column in header for column in _LONG)
+    if not long and any(column in header for column in _SUMMARY):
+        raise BadReport(
+            f"{name} is a summary page, which has no single launches.",
+            "Print the raw page: ncu --import R.ncu-rep --csv --page raw --print-units base",
+        )
+    page_units: list[str] | None = None
+    rows: list[list[str]] = []
+    foreign, truncated = 0, None
+    for index in range(first + 1, len(lines)):
+        line, last = lines[index], index == len(lines) - 1
+        row = cells(line)
+        if not line.strip() or line.startswith("=="):
+            continue  # ncu's own messages
+        whole = row is not None and (len(row) == len(header) or (long and len(row) < len(header)))
+        if last and (not whole or not line.endswith("\n")):
+            truncated = f"{name} is cut off at line {index + 1}"
+            # Only a closing quote shows that the last value is whole.
+            whole = whole and line.endswith('"')
+        if row is None or not whole:
+            foreign += not truncated
+        elif index == first + 1 and not long and not row[header.index("ID")].strip():
+            page_units = row
+        elif row[header.index("ID")].strip().isdigit():
+            rows.append(row + [""] * (len(header) - len(row)))
+        else:
+            foreign += 1
+    if not lines[-1].endswith("\n"):
+        truncated = truncated or f"{name} is cut off at line {len(lines)}"
+    return Page(header, page_units, rows, foreign, truncated)
+
+
+def cells(line: str) -> list[str] | None:
+    """The cells of one line; None when its quotes do not close."""
+    try:
+        return next(csv.reader([line], strict=True), [])
+    except csv.Error:
+        return None
+
+
+def workloads(page: Page) -> Iterator[Workload]:
+    """The profiled workloads of a page, in the order of the report."""
+    metrics: dict[int, dict[str, Cell]] = {}
+    facts: dict[int, dict[str, str]] = {}
+    for row in page.rows:
+        named = dict(zip(page.header, row, strict=True))
+        workload_id = int(named["ID"])
+        facts.setdefault(workload_id, named)
+        found = metrics.setdefault(workload_id, {})
+        if "Metric Name" in named:
+            # Rows of a rule's advice have no metric.
+            if named["Metric Name"]:
+                found.setdefault(named["Metric Name"], Cell(named["Metric Value"], named["Metric Unit"]))
+        else:
+            for column, text in named.items():
+                unit = page.units[page.header.index(column)] if page.units else None
+                found[column] = Cell(text, unit)
+    push_pop = next((column for column in page.header if "Push/Pop_Range" in column), None)
+    for workload_id, found in metrics.items():
+        name = facts[workload_id]["Kernel Name"]
+        range_name, payload = innermost_range(facts[workload_id][push_pop] if push_pop else "")
+        yield Workload(workload_id, name, _is_graph(name, found), range_name, payload, found)
+
+
+def innermost_range(cell: str) -> tuple[str | None, int | None]:
+    """Name and integer payload of the innermost push/pop range of the suite's domain in an NVTX cell."""
+    for text in reversed(re.findall(r'"(.*?)"(?=\s|$)', cell, re.DOTALL)):
+        match = _RANGE.fullmatch(text)
+        if match and match["domain"] == DOMAIN:
+            payload = match["payload"].strip()
+            return match["name"], int(payload) if re.fullmatch(r"-?[0-9]+", payload) else None
+    return None, None
+
+
+def _is_graph(name: str, metrics: dict[str, Cell]) -> bool:
+    """ncu calls a whole graph 'graph'; so may a program its kernel, but that has no graph attributes."""
+    exec_id = metrics.get("launch__graph_exec_cuda_id", Cell("", None)).text
+    device_launch = metrics.get("launch__graph_contains_device_launch", Cell("", None)).text
+    return name == "graph" and (exec_id not in ("", "0") or device_launch in ("0", "1"))
+
+
+def _is_header(line: str) -> bool:
+    return {"ID", "Kernel Name"} <= set(cells(line) or ())
+
+
+def _no_table(text: str, name: str) -> BadReport:
+    if not text.strip():
+        return BadReport(f"{name} is empty.", "Export it again with ncu --import R.ncu-rep --csv --page raw.")
+    if "ERR_NVGPUCTRPERM" in text:
+        return BadReport(
+            f"{name} has no counters: the user may not read them (ERR_NVGPUCTRPERM).",
+            "Run as root or with CAP_SYS_ADMIN, or load the driver with NVreg_RestrictProfilingToAdminUsers=0.",
+        )
+    if "No kernels were profiled" in text:
+        return BadReport(
+            f"{name} has no counters: no kernel matched the filters of ncu.",
+            "Check the names given to --nvtx-include and --kernel-name.",
+        )
+    errors = [line.strip() for line in text.splitlines() if line.startswith("==ERROR==")]
+    told = f": {errors[0]}" if errors else ""
+    return BadReport(
+        f"{name} has no header with 'ID' and 'Kernel Name'{told}",
+        "Export it again with ncu --import R.ncu-rep --csv --page raw --print-units base.",
+    )

@@ -1,0 +1,96 @@
+"""An `.ncu-rep`, read with NVIDIA's `ncu-report` package → counters. Values come in base units, unrounded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from nsight_suite.errors import BadReport
+from nsight_suite.evidence.readers.workloads import DOMAIN, Cell, Workload, insert, wanted
+from nsight_suite.evidence.store import Connection, insert_rows
+from nsight_suite.runfolder import sha256
+
+
+def read(connection: Connection, path: Path, pass_name: str, requested: Sequence[str] = ()) -> None:
+    """Insert the counters of one report. `requested` are the metrics that the protocol asks for, by exact name.
+
+    Raises BadReport when the report cannot be loaded, and when ncu-report is not installed.
+    """
+    try:
+        import ncu_report
+    except ImportError as error:
+        raise BadReport(
+            f"{path.name} needs the package ncu-report, which is not installed.",
+            "Install it (pip install 'nsight-suite[ncu]'), or print the report as CSV: "
+            f"ncu --import {path.name} --csv --page raw --print-units base --log-file {path.stem}.csv",
+        ) from error
+    try:
+        # It reports a damaged file by any exception of its own.
+        context = ncu_report.load_report(str(path))
+        found = list(_workloads(ncu_report, context, requested))
+    except Exception as error:
+        raise BadReport(
+            f"{path.name} cannot be loaded: {error}.", "It is cut off, or of a newer ncu than ncu-report knows."
+        ) from error
+    count = insert(connection, path, pass_name, found, requested)
+    insert_rows(
+        connection,
+        "report",
+        [
+            {
+                "pass": pass_name,
+                "file": path.name,
+                "format": "ncu-rep",
+                "rows": count,
+                "complete": True,
+                "sha256": sha256(path),
+            }
+        ],
+    )
+
+
+def _workloads(ncu_report: Any, context: Any, requested: Sequence[str]) -> Iterator[Workload]:
+    workload_id = 0
+    for range_index in range(context.num_ranges()):
+        results = context.range_by_idx(range_index)
+        for index in range(results.num_actions()):
+            action = results.action_by_idx(index)
+            range_name, invocation = _innermost_range(ncu_report, action)
+            yield Workload(
+                workload_id=workload_id,
+                name=action.name(action.NameBase_DEMANGLED),
+                is_graph=action.workload_type() == action.WorkloadType_GRAPH,
+                range_name=range_name,
+                invocation=invocation,
+                metrics={
+                    name: _cell(action.metric_by_name(name))
+                    for name in action.metric_names()
+                    if wanted(name, requested)
+                },
+            )
+            workload_id += 1
+
+
+def _cell(metric: Any) -> Cell:
+    value = metric.value()
+    return Cell("" if value is None else str(value), metric.unit() or "")
+
+
+def _innermost_range(ncu_report: Any, action: Any) -> tuple[str | None, int | None]:
+    state = action.nvtx_state()
+    for number in state.domains() if state else ():
+        domain = state.domain_by_id(number)
+        names = domain.push_pop_ranges()
+        if domain.name() == DOMAIN and names:
+            innermost = domain.push_pop_range(len(names) - 1)
+            kinds = ncu_report.INvtxRange
+            whole = (
+                kinds.PayloadType_PAYLOAD_INT32,
+                kinds.PayloadType_PAYLOAD_INT64,
+                kinds.PayloadType_PAYLOAD_UINT32,
+                kinds.PayloadType_PAYLOAD_UINT64,
+            )
+            has_payload = innermost.payload_type() in whole
+            return innermost.name(), int(innermost.payload_as_uint64()) if has_payload else None
+    return None, None

@@ -1,0 +1,127 @@
+"""Opening the GPU, and what it is: the `device` record and the bandwidth of its own copies."""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import dataclass
+from importlib import metadata
+from typing import Any
+
+from nsight_suite.driving.calls import call
+from nsight_suite.errors import CannotMeasure
+
+_EXTRA = 'Install the suite with its GPU extra: pip install "nsight-suite[cuda13]" (or cuda12).'
+
+try:
+    import cupy
+    from cuda.bindings import driver
+except ImportError as error:
+    raise CannotMeasure(f"The GPU cannot be used: {error}.", _EXTRA) from error
+
+
+@dataclass(frozen=True)
+class Device:
+    """An opened GPU with its one non-blocking stream, as cuda.bindings and as CuPy see it."""
+
+    ordinal: int
+    handle: Any
+    stream: Any
+    cupy_stream: Any
+    architecture: str
+
+
+def open_device(ordinal: int) -> Device:
+    """Make a GPU's primary context current and open a stream on it. Raises CannotMeasure."""
+    try:
+        call(driver.cuInit, 0)
+        count = call(driver.cuDeviceGetCount)
+    except (RuntimeError, CannotMeasure) as error:
+        raise CannotMeasure(f"There is no usable NVIDIA GPU: {error}", "Run `nsight-suite doctor`.") from error
+    if not 0 <= ordinal < count:
+        raise CannotMeasure(
+            f"There is no device {ordinal}: this process sees {count}.", "Give another --device."
+        )
+    cupy.cuda.Device(ordinal).use()
+    cupy.cuda.runtime.free(0)  # makes the primary context, which cuda.bindings then uses too
+    handle = call(driver.cuDeviceGet, ordinal)
+    stream = call(driver.cuStreamCreate, driver.CUstream_flags.CU_STREAM_NON_BLOCKING.value)
+    major, minor = _capability(handle)
+    return Device(ordinal, handle, stream, cupy.cuda.ExternalStream(int(stream)), f"sm_{major}{minor}")
+
+
+def describe(device: Device) -> dict[str, Any]:
+    """The columns of the table `device` that CUDA knows."""
+    attributes = driver.CUdevice_attribute
+    name: bytes = call(driver.cuDeviceGetName, 256, device.handle)
+    major, minor = _capability(device.handle)
+    return {
+        "ordinal": device.ordinal,
+        "uuid": gpu_uuid(device),
+        "name": name.split(b"\0")[0].decode(),
+        "compute_capability": f"{major}.{minor}",
+        "multiprocessors": _attribute(device.handle, attributes.CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT),
+        "l2_bytes": _attribute(device.handle, attributes.CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE),
+        "memory_bytes": int(call(driver.cuDeviceTotalMem, device.handle)),
+        "cuda_driver_version": int(call(driver.cuDriverGetVersion)),
+    }
+
+
+def gpu_uuid(device: Device) -> str:
+    return f"GPU-{uuid.UUID(bytes=bytes(call(driver.cuDeviceGetUuid, device.handle).bytes))}"
+
+
+def package_versions() -> dict[str, str]:
+    """Versions of the Python packages that a measurement depends on."""
+    versions = {"cupy": str(cupy.__version__)}
+    for package in ("numpy", "cuda-bindings", "cuda-pathfinder", "nvtx", "nvidia-ml-py"):
+        try:
+            versions[package] = metadata.version(package)
+        except metadata.PackageNotFoundError:
+            continue
+    return versions
+
+
+@dataclass(frozen=True)
+class CopySample:
+    """`copies` device-to-device copies in a row; bytes are read plus written by all of them together."""
+
+    copies: int
+    bytes: int
+    duration_ns: int
+
+
+def copy_samples(device: Device, rounds: int, copies: int = 8, most_bytes: int = 1 << 29) -> list[CopySample]:
+    """Time copies far larger than any cache by CUDA events: what this device's memory can give at best."""
+    free, _ = call(driver.cuMemGetInfo)
+    size = min(most_bytes, free // 4)
+    source, target = call(driver.cuMemAlloc, size), call(driver.cuMemAlloc, size)
+    start, stop = (call(driver.cuEventCreate, 0) for _ in range(2))
+    samples = []
+    try:
+        call(driver.cuMemsetD8Async, source, 1, size, device.stream)
+        for _ in range(rounds + 1):
+            call(driver.cuEventRecord, start, device.stream)
+            for _ in range(copies):
+                call(driver.cuMemcpyDtoDAsync, target, source, size, device.stream)
+            call(driver.cuEventRecord, stop, device.stream)
+            call(driver.cuStreamSynchronize, device.stream)
+            duration_ns = round(call(driver.cuEventElapsedTime, start, stop) * 1e6)
+            samples.append(CopySample(copies, 2 * size * copies, duration_ns))
+    finally:
+        for event in (start, stop):
+            call(driver.cuEventDestroy, event)
+        for memory in (source, target):
+            call(driver.cuMemFree, memory)
+    return samples[1:]  # the first round is the warm-up
+
+
+def _capability(handle: Any) -> tuple[int, int]:
+    attributes = driver.CUdevice_attribute
+    return (
+        _attribute(handle, attributes.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR),
+        _attribute(handle, attributes.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR),
+    )
+
+
+def _attribute(handle: Any, attribute: Any) -> int:
+    return int(call(driver.cuDeviceGetAttribute, attribute, handle))

@@ -1,0 +1,122 @@
+"""What each pass does with each shape."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+
+from nsight_suite.driving import checking, ranges, timing
+from nsight_suite.driving.bench import Bench
+from nsight_suite.driving.checking import Loaded
+from nsight_suite.driving.environment import record_copies, record_device, record_state, record_tools
+from nsight_suite.driving.experiment import Experiment
+from nsight_suite.driving.workload import Workload, prepared, record_nodes
+from nsight_suite.errors import UsageError
+
+
+def run_pass(bench: Bench, experiment: Experiment) -> None:
+    """Run the plan's pass at each of its shapes, and record the device, its state and the tools around it."""
+    plan = bench.plan
+    measure = _PASSES.get(plan.pass_name)
+    if measure is None:
+        raise UsageError(f"The driver knows no pass '{plan.pass_name}'.", f"It knows: {', '.join(_PASSES)}.")
+    shapes = [shape for shape in plan.shapes() if shape.timed or plan.pass_name != "timing"]
+    total, done = sum(len(plan.cases_at(shape)) for shape in shapes), 0
+    record_tools(bench)
+    record_device(bench)
+    record_state(bench, "before")
+    if plan.pass_name == "timing":
+        record_copies(bench)
+    for shape in shapes:
+        bench.records.progress(done, total, f"{plan.protocol.name} {shape.name}")
+        with prepared(bench, experiment, shape) as workload:
+            record_nodes(workload)
+            measure(workload)
+        done += len(plan.cases_at(shape))
+    bench.records.progress(total, total, "done")
+    record_state(bench, "after")
+
+
+def _validate(workload: Workload) -> None:
+    """Every fixture, the first one last because all passes are driven on it; then the held-out one."""
+    plan = workload.bench.plan
+    first, *others = plan.protocol.fixtures
+    loaded = _check(workload, [*others, first])
+    timing.completions(workload, plan.invocations)
+    _record_driven(workload, loaded, plan.invocations)
+    _check(workload, [plan.protocol.held_out])
+
+
+def _time(workload: Workload) -> None:
+    plan = workload.bench.plan
+    loaded = _check(workload, plan.protocol.fixtures[:1])
+    for subject in workload.subjects:
+        if subject.graph:
+            steps, first_replays = timing.graph_setups(workload, subject, plan.graph_setups)
+            for step in steps:
+                workload.bench.records.write("graph_setup", **asdict(step))
+            _record_samples(workload, first_replays)
+    timing.warm_up(workload, plan.warmups)
+    empty = timing.empty_synchronisations(workload, plan.rounds)
+    timing.warm_up(workload, plan.warmups)
+    completions = timing.completions(workload, plan.rounds)
+    batches = timing.batches(workload, plan.rounds)
+    _record_samples(workload, [*empty, *completions, *batches])
+    _record_driven(workload, loaded, plan.rounds)
+    _check(workload, [plan.protocol.held_out])
+
+
+def _trace(workload: Workload) -> None:
+    """Under nsys: the very loop of the timing pass, so that its samples say what the profiler costs."""
+    plan = workload.bench.plan
+    loaded = _check(workload, plan.protocol.fixtures[:1])
+    timing.warm_up(workload, plan.warmups)
+    samples = timing.completions(workload, plan.invocations)
+    if workload.shape.timed:
+        _record_samples(workload, samples)
+    _record_driven(workload, loaded, plan.invocations)
+
+
+def _count(workload: Workload) -> None:
+    """Under ncu, which replays each kernel: the host's times mean nothing and are thrown away."""
+    plan = workload.bench.plan
+    loaded = _check(workload, plan.protocol.fixtures[:1])
+    timing.warm_up(workload, plan.warmups)
+    timing.completions(workload, plan.invocations)
+    _record_driven(workload, loaded, plan.invocations)
+
+
+_PASSES: dict[str, Callable[[Workload], None]] = {
+    "validate": _validate,
+    "timing": _time,
+    "nsys": _trace,
+    "ncu": _count,
+    "ncu-warm": _count,
+    "sanitize": _validate,
+}
+
+
+def _check(workload: Workload, fixtures: Sequence[str]) -> Loaded:
+    """Check every case on every fixture; the last one stays in the arrays."""
+    with ranges.setup():
+        for fixture in fixtures:
+            loaded = checking.load(workload, fixture)
+            for subject in workload.subjects:
+                checking.check(workload, subject, loaded)
+    return loaded
+
+
+def _record_driven(workload: Workload, loaded: Loaded, invocations: int) -> None:
+    with ranges.setup():
+        for subject in workload.subjects:
+            workload.bench.records.write(
+                "driven",
+                case_id=subject.case.case_id,
+                invocations=invocations,
+                output_sha256=checking.prove(workload, subject, loaded),
+            )
+
+
+def _record_samples(workload: Workload, samples: Sequence[timing.Sample]) -> None:
+    for sample in samples:
+        workload.bench.records.write("sample", **asdict(sample))

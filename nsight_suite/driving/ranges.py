@@ -1,0 +1,29 @@
+"""NVTX ranges in the suite's own domain: what joins a profiler's records to a case."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from typing import Any
+
+from nsight_suite.errors import CannotMeasure
+
+try:
+    import nvtx
+except ImportError as error:
+    raise CannotMeasure(
+        "The ranges that name each case need the package nvtx, which is missing.",
+        'Install the suite with its GPU extra: pip install "nsight-suite[cuda13]" (or cuda12).',
+    ) from error
+
+DOMAIN = "nsight_suite"
+
+
+def setup() -> AbstractContextManager[Any]:
+    """The range around all that is not measured: warm-ups, graph capture, validation."""
+    range_: AbstractContextManager[Any] = nvtx.annotate("setup", domain=DOMAIN)
+    return range_
+
+
+def invocations(case_id: str, count: int) -> list[AbstractContextManager[Any]]:
+    """One range per invocation of a case, with its ordinal as payload, made ahead so that entering is cheap."""
+    return [nvtx.annotate(case_id, domain=DOMAIN, payload=ordinal) for ordinal in range(count)]

@@ -1,11 +1,12 @@
--- One row per configuration with an empty baseline: the completion clock around a bare synchronisation. It is
--- shown, never subtracted.
+-- One row per configuration with an empty baseline: the completion clock around a bare synchronisation.
 --
 -- case_id    case whose stream was synchronised; NULL when measured once for the device
 -- samples    number of samples
 -- median_ns  median in ns
 -- p10_ns     10th percentile of the samples in ns
 -- p90_ns     90th percentile of the samples in ns
+--
+-- It is shown, never subtracted.
 SELECT
     s.case_id,
     count(*) AS samples,

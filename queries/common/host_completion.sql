@@ -1,5 +1,4 @@
--- One row per timed case: host completion of one unprofiled invocation, from before submission to the return of
--- synchronisation.
+-- One row per timed case: host completion of one unprofiled invocation.
 --
 -- case_id    experiment:variant:submission:shape
 -- variant    name of the variant
@@ -11,6 +10,8 @@
 -- p90_ns     90th percentile of the samples in ns
 -- min_ns     smallest sample in ns
 -- max_ns     largest sample in ns
+--
+-- Completion runs from just before submission to the return of synchronisation.
 SELECT
     c.case_id,
     c.variant,

@@ -1,5 +1,4 @@
--- One row per kernel of a case: its duration under nsys beside its duration under ncu. They are different quantities
--- (ncu serialises, replays and may flush the caches), so they stand side by side and are never subtracted.
+-- One row per kernel of a case: its duration under nsys beside its duration under ncu.
 --
 -- case_id           experiment:variant:submission:shape
 -- ordinal           position of the kernel inside the invocation, from 0
@@ -10,6 +9,9 @@
 -- ncu_flushed_ns    gpu__time_duration.sum with flushed caches, median in ns; NULL when not measured
 -- ncu_warm_ns       gpu__time_duration.sum with caches as found, median in ns; NULL when not measured per kernel
 -- ncu_clock_control ncu --clock-control of those passes, joined by '+' when they differ
+--
+-- They are different quantities (ncu serialises, replays and may flush the caches), so they stand side by side and
+-- are never subtracted.
 WITH nsys AS (
     SELECT
         case_id,

@@ -1,5 +1,4 @@
--- One row per ordered pair of cases that differ in one thing, the variant or the submission: how their host
--- completions compare, paired by round.
+-- One row per ordered pair of cases that differ in the variant or in the submission: their completions by round.
 --
 -- shape                 name of the problem size
 -- differs               what differs: variant or submission

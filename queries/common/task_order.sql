@@ -40,9 +40,11 @@ SELECT
     a.first_start_ns,
     a.last_end_ns,
     a.multiprocessors,
-    CASE WHEN a.ahead_end_ns IS NOT NULL THEN count(t.case_id) END AS early_starts
+    CASE WHEN a.ahead_end_ns IS NOT NULL THEN (
+        SELECT count(*)
+        FROM task AS t
+        WHERE t.case_id = a.case_id AND t.invocation = a.invocation AND t.stage = a.stage
+            AND t.start_ns < a.ahead_end_ns
+    ) END AS early_starts
 FROM ahead AS a
-LEFT JOIN task AS t
-    ON t.case_id = a.case_id AND t.invocation = a.invocation AND t.stage = a.stage AND t.start_ns < a.ahead_end_ns
-GROUP BY ALL
 ORDER BY a.case_id, a.invocation, a.stage

@@ -1,0 +1,91 @@
+"""Ask a run: a named query, or SQL text over the tables of its evidence.
+
+python -m nsight_suite.query examples/row-h200 kernel_counts
+python -m nsight_suite.query examples/row-h200 dram_bytes --format json
+python -m nsight_suite.query examples/row-h200 --sql "SELECT name, count(*) AS n FROM kernel GROUP BY ALL"
+python -m nsight_suite.query --list
+python -m nsight_suite.query --describe launch_split
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from nsight_suite.command import run_command
+from nsight_suite.errors import UsageError
+from nsight_suite.runfolder import RunFolder, write_text
+from nsight_suite.sources import find_run
+
+_FORMATS = ("table", "csv", "json", "md", "parquet")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(
+        prog="nsight-suite query", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("run", nargs="?", metavar="RUN", help="a run folder, or a recorded run by its name")
+    parser.add_argument("name", nargs="?", metavar="NAME", help="name of a query")
+    parser.add_argument(
+        "--sql", metavar="TEXT", help="one SELECT instead of a named query; - reads it from stdin"
+    )
+    parser.add_argument("--list", action="store_true", help="name the queries and what one row of each is")
+    parser.add_argument("--describe", metavar="NAME", help="a query's columns with their units")
+    parser.add_argument("--format", choices=_FORMATS, help="default: by the file's name, else table")
+    parser.add_argument("--out", type=Path, metavar="FILE", help="write to a file instead of the terminal")
+    arguments = parser.parse_args(argv)
+    return run_command(lambda: _query(arguments))
+
+
+def _query(arguments: argparse.Namespace) -> int:
+    if arguments.list or arguments.describe:
+        print(_documentation(arguments))
+        return 0
+    if not arguments.run:
+        raise UsageError("No run was given.", "query RUN NAME, query RUN --sql TEXT, or query --list.")
+    if bool(arguments.name) == (arguments.sql is not None):
+        raise UsageError("Give the name of a query, or --sql TEXT.", "`query --list` names the queries.")
+    from nsight_suite.querying import find_query, formats, open_evidence, run_named, run_sql
+
+    form = arguments.format or formats.format_for(arguments.out)
+    if form == "parquet" and not arguments.out:
+        raise UsageError("Parquet is no text.", "Name a file: --out FILE.parquet")
+    folder, experiment = _run(arguments.run)
+    if arguments.name:
+        find_query(arguments.name, experiment)  # a misspelt name is told before anything is opened
+    store = open_evidence(folder)
+    for table, reason in store.missing.items():
+        print(f"nsight-suite: the table '{table}' is absent here, not empty: {reason}", file=sys.stderr)
+    if arguments.name:
+        result = run_named(store, arguments.name, experiment)
+    else:
+        result = run_sql(store, sys.stdin.read() if arguments.sql == "-" else arguments.sql)
+    if form == "parquet":
+        formats.write_parquet(result, arguments.out)
+    elif arguments.out:
+        write_text(arguments.out, formats.as_text(result, form))
+    else:
+        sys.stdout.write(formats.as_text(result, form))
+    return 0
+
+
+def _documentation(arguments: argparse.Namespace) -> str:
+    from nsight_suite.querying.catalogue import find_queries, find_query
+
+    experiment = _run(arguments.run)[1] if arguments.run else ""
+    if arguments.describe:
+        return find_query(arguments.describe, experiment).description
+    queries = find_queries(experiment)
+    width = max(len(query.name) for query in queries)
+    return "\n".join(f"{query.name:<{width}}  {query.about}" for query in queries)
+
+
+def _run(name: str) -> tuple[RunFolder, str]:
+    folder = RunFolder(find_run(name))
+    return folder, str(folder.read_run().get("experiment", ""))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

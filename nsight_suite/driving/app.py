@@ -19,7 +19,7 @@ OK, CHECK_FAILED, COULD_NOT_MEASURE = 0, 1, 2
 def run_driver(experiment: Experiment, argv: Sequence[str] | None = None) -> int:
     """Run the pass that --plan asks for and write its records to --records.
 
-    Returns the exit status: 0 fine, 1 a check of an output failed, 2 could not measure. The last record says why.
+    Returns the exit status: 0 fine, 1 a check of an output failed, 2 could not measure.
     """
     parser = argparse.ArgumentParser(
         description="Drive one pass of an experiment; started by nsight_suite.capture."

@@ -44,9 +44,9 @@ def open_device(ordinal: int) -> Device:
     cupy.cuda.Device(ordinal).use()
     cupy.cuda.runtime.free(0)  # makes the primary context, which cuda.bindings then uses too
     handle = call(driver.cuDeviceGet, ordinal)
-    stream = call(driver.cuStreamCreate, driver.CUstream_flags.CU_STREAM_NON_BLOCKING.value)
+    stream = cupy.cuda.Stream(non_blocking=True)
     major, minor = _capability(handle)
-    return Device(ordinal, handle, stream, cupy.cuda.ExternalStream(int(stream)), f"sm_{major}{minor}")
+    return Device(ordinal, handle, driver.CUstream(stream.ptr), stream, f"sm_{major}{minor}")
 
 
 def describe(device: Device) -> dict[str, Any]:

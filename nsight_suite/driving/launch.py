@@ -66,6 +66,8 @@ def raise_for(outcome: Status) -> None:
 def submission_of(launches: Sequence[Launch]) -> Callable[[], Status]:
     """One call that enqueues all launches in order; only the last status is given back.
 
+    The launches must outlive it: they own the packed arguments that the call points to.
+
     The others need no look here: a launch is refused for what it is, not for when it is, and each was made with
     `Launch.checked` before. What goes wrong on the device is told by the synchronisation.
     """

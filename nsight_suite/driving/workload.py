@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -13,18 +13,22 @@ from nsight_suite.driving import graph, ranges
 from nsight_suite.driving.bench import Bench
 from nsight_suite.driving.experiment import Experiment
 from nsight_suite.driving.graph import Graph
-from nsight_suite.driving.launch import Status, submission_of
+from nsight_suite.driving.launch import Launch, Status, submission_of
 from nsight_suite.errors import UsageError
 from nsight_suite.protocol import Case, Shape
 
 
 @dataclass(frozen=True)
 class Subject:
-    """One case made ready. `submit` enqueues one invocation; `enqueue` the same work by ordinary launches."""
+    """One case made ready. `submit` enqueues one invocation; `enqueue` the same work by ordinary launches.
+
+    `launches` own the packed arguments that both point to.
+    """
 
     case: Case
     submit: Callable[[], Status]
     enqueue: Callable[[], Status]
+    launches: Sequence[Launch]
     graph: Graph | None
 
 
@@ -52,11 +56,11 @@ def prepared(bench: Bench, experiment: Experiment, shape: Shape) -> Iterator[Wor
     with ranges.setup():
         arrays = _allocate(bench, experiment, shape)
         cases = bench.plan.cases_at(shape)
-        enqueues = {
-            variant: _enqueue(bench, experiment, variant, shape, arrays)
+        launches = {
+            variant: _tried(bench, experiment.launches(bench, variant, shape.parameters, arrays))
             for variant in dict.fromkeys(case.variant for case in cases)
         }
-        subjects = tuple(_subject(bench, case, enqueues[case.variant]) for case in cases)
+        subjects = tuple(_subject(bench, case, launches[case.variant]) for case in cases)
     try:
         yield Workload(bench, experiment, shape, arrays, subjects)
     finally:
@@ -86,22 +90,21 @@ def _allocate(bench: Bench, experiment: Experiment, shape: Shape) -> dict[str, A
     return arrays
 
 
-def _enqueue(
-    bench: Bench, experiment: Experiment, variant: str, shape: Shape, arrays: dict[str, Any]
-) -> Callable[[], Status]:
-    launches = experiment.launches(bench, variant, shape.parameters, arrays)
+def _tried(bench: Bench, launches: Sequence[Launch]) -> Sequence[Launch]:
+    """The launches, after each was made once with its status looked at."""
     for launch in launches:
         launch.checked()
     bench.wait()
-    return submission_of(launches)
+    return launches
 
 
-def _subject(bench: Bench, case: Case, enqueue: Callable[[], Status]) -> Subject:
+def _subject(bench: Bench, case: Case, launches: Sequence[Launch]) -> Subject:
+    enqueue = submission_of(launches)
     if case.submission == "stream":
-        return Subject(case, enqueue, enqueue, None)
+        return Subject(case, enqueue, enqueue, launches, None)
     if case.submission == "graph":
         made = graph.make_graph(bench.device.stream, enqueue)
-        return Subject(case, bench.path.graph(made.executable, bench.device.stream), enqueue, made)
+        return Subject(case, bench.path.graph(made.executable, bench.device.stream), enqueue, launches, made)
     raise UsageError(
         f"The driver knows no submission '{case.submission}'.",
         "It knows 'stream' and 'graph': see protocol.toml.",

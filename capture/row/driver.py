@@ -90,5 +90,7 @@ def whole_warps(threads: float, least: int, most: int) -> int:
 
 CHECKS = (validation.finite, validation.nonnegative, validation.error, validation.row_sum)
 
+ROW = Experiment(arrays, inputs, reference, launches, CHECKS, output="y")
+
 if __name__ == "__main__":
-    sys.exit(run_driver(Experiment(arrays, inputs, reference, launches, CHECKS, output="y")))
+    sys.exit(run_driver(ROW))

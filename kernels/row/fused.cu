@@ -1,6 +1,6 @@
 // Row softmax in one kernel, generic in width: a row is read once, kept in registers, and written once.
 //
-// Launch shape: blockDim.x threads share a row and hold up to 16 of its floats each; blockDim.y rows share a block.
+// Launch shape: blockDim.x threads share a row, each holding up to 16 of its floats; blockDim.y rows share a block.
 //   columns <= 256: one warp per row and four rows per block, so that no barrier is needed;
 //   wider:          one block per row, columns / 16 threads rounded up to whole warps, from 128 to 1024.
 // Sixteen floats are four 128-bit loads in flight per thread, enough to keep DRAM busy at full occupancy.
@@ -86,7 +86,8 @@ __device__ void softmax_of_wide_row(const float* x, float* y, int columns) {
     map_row(x, y, columns, [shifted, total](float value) { return shifted(value) / total; });
 }
 
-extern "C" __global__ void __launch_bounds__(1024) row_softmax(const float* x, float* y, int rows, int columns) {
+extern "C" __global__ void __launch_bounds__(1024)
+    row_softmax(const float* x, float* y, int rows, int columns) {
     const int row = blockIdx.x * blockDim.y + threadIdx.y;
     if (row >= rows) return;  // whole warps leave; a block of several warps per row has one row only
     x += static_cast<size_t>(row) * columns;

@@ -1,0 +1,156 @@
+"""What Python costs the host: the timing pass beside a C++ program, and the ways to call the driver side by side.
+
+On a machine with a GPU, in one session:
+
+    nvcc -O3 -std=c++17 --fmad=false -arch=sm_90 -o host_floor benchmarks/host_floor.cu -ldl
+    ./host_floor --cudnn "$(python benchmarks/host_overhead.py cudnn)" > floor.jsonl
+    python benchmarks/host_overhead.py compare floor.jsonl RUN/reports/timing.jsonl
+    python benchmarks/host_overhead.py paths
+
+`compare` prints a Markdown table and exits 1 when a ratio of medians is over its limit: 1.15 for the staged stream at
+32x1024, 1.10 for any graph replay. `paths` prints the median completion of each case by each way to call.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import json
+import statistics
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))  # a bare checkout needs no installation
+
+STREAM_LIMIT, GRAPH_LIMIT = 1.15, 1.10
+LIMITED_STREAM = ("staged", "stream", "32x1024")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    commands = parser.add_subparsers(dest="command", required=True)
+    compare = commands.add_parser("compare", help="the timing pass beside the C++ program")
+    compare.add_argument("floor", type=Path, help="what host_floor printed")
+    compare.add_argument("timing", type=Path, help="records of the timing pass")
+    paths = commands.add_parser("paths", help="the ways to call the driver, side by side")
+    paths.add_argument("--shapes", nargs="+", default=["1x128", "32x1024"])
+    paths.add_argument("--repeats", type=int, default=5, help="interleaved repeats of 21 rounds")
+    paths.add_argument("--device", type=int, default=0)
+    commands.add_parser("cudnn", help="print where libcudnn.so.9 is")
+    arguments = parser.parse_args()
+    if arguments.command == "compare":
+        return compare_with_floor(arguments.floor, arguments.timing)
+    if arguments.command == "paths":
+        return compare_paths(arguments.shapes, arguments.repeats, arguments.device)
+    from cuda import pathfinder
+
+    print(pathfinder.load_nvidia_dynamic_lib("cudnn").abs_path)
+    return 0
+
+
+def lines(path: Path) -> Iterator[dict[str, Any]]:
+    return (json.loads(line) for line in path.read_text(encoding="utf-8").splitlines())
+
+
+def compare_with_floor(floor_path: Path, timing_path: Path) -> int:
+    """Medians in µs of every case that both have, their ratio, and the limit where there is one."""
+    durations: dict[tuple[str, str, str], list[int]] = {}
+    for record in lines(timing_path):
+        if record["table"] == "sample" and record["quantity"] == "completion":
+            _, variant, submission, shape = record["case_id"].split(":")
+            durations.setdefault((variant, submission, shape), []).append(record["duration_ns"])
+    print("| variant | submission | shape | C++ µs | Python µs | ratio | limit |")
+    print("|---|---|---|---:|---:|---:|---:|")
+    over = 0
+    for line in lines(floor_path):
+        key = (line["variant"], line["submission"], line["shape"])
+        if key not in durations:
+            continue
+        median_ns = statistics.median(durations[key])
+        ratio = median_ns / line["median_ns"]
+        limit = GRAPH_LIMIT if key[1] == "graph" else STREAM_LIMIT if key == LIMITED_STREAM else None
+        over += limit is not None and ratio > limit
+        told = "" if limit is None else f"{limit:.2f}{' over' if ratio > limit else ''}"
+        print(
+            f"| {' | '.join(key)} | {line['median_ns'] / 1e3:.2f} | {median_ns / 1e3:.2f} | {ratio:.3f} | {told} |"
+        )
+    return 1 if over else 0
+
+
+def compare_paths(shapes: list[str], repeats: int, device: int) -> int:
+    """Median completion in µs of each case by each way to call, the ways taking turns."""
+    from nsight_suite.driving import timing
+    from nsight_suite.driving.bench import Bench
+    from nsight_suite.driving.device import open_device
+    from nsight_suite.driving.launch import PATHS, CallPath
+    from nsight_suite.driving.records import Records
+    from nsight_suite.driving.workload import prepared
+
+    bindings, cupy = PATHS["cuda.bindings"], PATHS["cupy"]
+    candidates = {
+        **PATHS,
+        "bindings launch, cupy rest": CallPath(bindings.kernel, cupy.graph, cupy.synchronize),
+        "cupy launch, bindings rest": CallPath(cupy.kernel, bindings.graph, bindings.synchronize),
+    }
+    plan, experiment, opened = row_plan(device), row_experiment(), open_device(device)
+    print(f"| case | {' | '.join(candidates)} |\n|---|{'---:|' * len(candidates)}")
+    for shape in (shape for shape in plan.shapes() if shape.name in shapes):
+        found: dict[str, dict[str, list[int]]] = {}
+        with tempfile.TemporaryDirectory() as scratch, ExitStack() as stack:
+            records = stack.enter_context(Records(Path(scratch) / "records.jsonl", "timing"))
+            workloads = {
+                name: stack.enter_context(
+                    prepared(Bench(plan, opened, records, Path(scratch), path), experiment, shape)
+                )
+                for name, path in candidates.items()
+            }
+            for workload in workloads.values():
+                timing.warm_up(workload, plan.warmups)
+            for _ in range(repeats):
+                for name, workload in workloads.items():
+                    for sample in timing.completions(workload, plan.rounds):
+                        found.setdefault(sample.case_id, {}).setdefault(name, []).append(sample.duration_ns)
+        for case_id, by_path in found.items():
+            print(
+                f"| {case_id} | {' | '.join(f'{statistics.median(v) / 1e3:.2f}' for v in by_path.values())} |"
+            )
+    return 0
+
+
+def row_plan(device: int) -> Any:
+    from nsight_suite.driving.plan import Plan
+    from nsight_suite.protocol import load
+
+    protocol = load(ROOT / "capture" / "row" / "protocol.toml")
+    timing = protocol.timing
+    return Plan(
+        pass_name="timing",
+        protocol=protocol,
+        kernels=ROOT / "kernels" / "row",
+        device=device,
+        cases=protocol.cases(),
+        seed=protocol.seed,
+        warmups=timing["warmups"],
+        rounds=timing["rounds"],
+        invocations=1,
+        graph_setups=timing["graph_setups"],
+    )
+
+
+def row_experiment() -> Any:
+    path = ROOT / "capture" / "row" / "driver.py"
+    spec = importlib.util.spec_from_file_location("row_driver", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.ROW
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -15,7 +15,7 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
 from nsight_suite.errors import CannotAnswer
-from nsight_suite.figurestyle import BLACK, GREY, ORANGE, PURPLE, SKY, titled
+from nsight_suite.figurestyle import BLACK, GREY, ORANGE, PURPLE, SKY, beside, titled
 
 NAME = "profile-traffic"
 EXPERIMENTS = ("row",)
@@ -40,7 +40,7 @@ _FLUSHED = "ncu, caches flushed before each\nkernel, summed over the kernels"
 _WARM = "ncu, warm caches, whole graph\nas one workload"
 _LOOKS: Mapping[str, Look] = {
     _LOGICAL: {"facecolor": "white", "edgecolor": BLACK},
-    _FLUSHED: {"facecolor": SKY, "edgecolor": BLACK, "hatch": "...."},
+    _FLUSHED: {"facecolor": SKY, "edgecolor": BLACK},
     _WARM: {"facecolor": ORANGE, "edgecolor": BLACK, "hatch": "////"},
 }
 _COUNT_LOOKS: Mapping[str, Look] = {
@@ -82,29 +82,36 @@ def draw(tables: Mapping[str, pd.DataFrame]) -> Figure:
 def _shape(tables: Mapping[str, pd.DataFrame]) -> str:
     """The largest shape with a DRAM count, square before oblong."""
     traffic = tables["traffic"]
-    measured = set(traffic[traffic["dram_read_bytes"].notna()]["shape"])
+    measured = set(traffic[traffic["dram_read_bytes"].notna() & (traffic["submission"] == "graph")]["shape"])
     sized = [
         (row["rows"] * row["columns"], row["rows"] == row["columns"], row["shape"])
         for row in tables["shapes"].to_dict("records")
         if row["shape"] in measured
     ]
     if not sized:
-        raise CannotAnswer("No DRAM bytes were measured.", "Run the `ncu` and `ncu-warm` passes.")
+        raise CannotAnswer(
+            "No DRAM bytes of graph replays were measured.", "Run the `ncu` and `ncu-warm` passes."
+        )
     return str(max(sized)[2])
 
 
 def _bytes(traffic: pd.DataFrame, shape: str, way: str) -> Bars:
-    """Per variant: logical and measured MB, of the graph submission where there is one: both passes have it."""
-    traffic = traffic[traffic["shape"] == shape]
+    """Per variant: logical and measured MB, of graph submissions, which both passes measure."""
+    traffic = traffic[(traffic["shape"] == shape) & (traffic["submission"] == "graph")]
     bars = []
-    for variant in dict.fromkeys(traffic["variant"]):
+    for variant in _most_bytes_first(traffic):
         rows = traffic[traffic["variant"] == variant]
-        rows = rows[rows["submission"] == "graph"] if "graph" in set(rows["submission"]) else rows
         values: dict[str, float | None] = {_LOGICAL: _first(rows, f"logical_{way}_bytes", 1e6)}
-        for name, policy in ((_FLUSHED, "all"), (_WARM, "none")):
-            values[name] = _first(rows[rows["cache_control"] == policy], f"dram_{way}_bytes", 1e6)
-        bars.append((str(variant), values))
+        for name, policy, scope in ((_FLUSHED, "all", "kernel-sum"), (_WARM, "none", "whole-graph")):
+            measured = rows[(rows["cache_control"] == policy) & (rows["scope"] == scope)]
+            values[name] = _first(measured, f"dram_{way}_bytes", 1e6)
+        bars.append((variant, values))
     return bars
+
+
+def _most_bytes_first(traffic: pd.DataFrame) -> list[str]:
+    order = traffic.sort_values("logical_read_bytes", ascending=False, kind="stable")
+    return [str(variant) for variant in dict.fromkeys(order["variant"])]
 
 
 def _counts(tables: Mapping[str, pd.DataFrame], shape: str) -> Bars:
@@ -112,14 +119,14 @@ def _counts(tables: Mapping[str, pd.DataFrame], shape: str) -> Bars:
     nodes = tables["nodes"][tables["nodes"]["shape"] == shape]
     stream_name, replay_name, node_name = _COUNT_LOOKS
     bars = []
-    for variant in dict.fromkeys(kernels["variant"]):
+    for variant in _most_bytes_first(tables["traffic"][tables["traffic"]["shape"] == shape]):
         own = kernels[kernels["variant"] == variant]
         values = {
             stream_name: _first(own[own["submission"] == "stream"], "kernels_per_invocation"),
             replay_name: _first(own[own["submission"] == "graph"], "kernels_per_invocation"),
             node_name: _first(nodes[nodes["variant"] == variant], "api_nodes"),
         }
-        bars.append((str(variant), values))
+        bars.append((variant, values))
     return bars
 
 
@@ -142,7 +149,7 @@ def _bars(axes: Axes, groups: Bars, looks: Mapping[str, Look], text: str, labell
             if value is not None:
                 axes.barh(start + offset, value, height=0.82, linewidth=1.0, **look)
             label = "not measured" if value is None else text.format(value)
-            axes.text((value or 0.0) + longest * 0.025, start + offset, label, va="center", fontsize=10)
+            beside(axes, value or 0.0, start + offset, label)
     axes.set_yticks(middles, [name for name, _ in groups] if labelled else [""] * len(groups))
     axes.invert_yaxis()
     axes.set_xlim(0, max(longest * 1.2, axes.get_xlim()[1]))
@@ -167,7 +174,7 @@ def _caption(tables: Mapping[str, pd.DataFrame]) -> str:
         f"{row['name']}, driver {row['driver_version']}" for row in tables["device"].to_dict("records")
     )
     return (
-        "Graph submissions where there are any. Bytes are medians over the profiled invocations; the two byte "
+        "Bytes are of graph submissions, medians over the profiled invocations; the two byte "
         "panels share one scale, and every panel starts at zero. Bytes with flushed caches say nothing of warm "
         "caches, and logical bytes are not DRAM bytes.\n"
         f"{devices or 'device not recorded'}. Run {', '.join(tables['run']['run_id'].astype(str))}."

@@ -12,10 +12,9 @@ from math import ceil
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.patches import Patch
 
 from nsight_suite.errors import CannotAnswer
-from nsight_suite.figurestyle import BLACK, SUBMISSION_HATCHES, microseconds, titled, variant_colours
+from nsight_suite.figurestyle import BLACK, SUBMISSION_HATCHES, beside, microseconds, titled, variant_colours
 
 NAME = "row-completion"
 EXPERIMENTS = ("row",)
@@ -34,6 +33,7 @@ def draw(tables: Mapping[str, pd.DataFrame]) -> Figure:
     if completion.empty:
         raise CannotAnswer("No host completion was measured.", "Run the `timing` pass.")
     shapes = list(dict.fromkeys(completion["shape"]))
+    completion = _slowest_first(completion)
     colours = variant_colours(list(dict.fromkeys(completion["variant"])))
 
     columns = min(_COLUMNS, len(shapes))
@@ -48,8 +48,15 @@ def draw(tables: Mapping[str, pd.DataFrame]) -> Figure:
         else:
             axes.set_visible(False)
     titled(figure, "Host completion of one invocation", _caption(tables, completion))
-    _legend(figure, completion)
     return figure
+
+
+def _slowest_first(completion: pd.DataFrame) -> pd.DataFrame:
+    """Variants by their largest median, the same order in every panel; a variant's stream before its graph."""
+    slowest = completion.groupby("variant")["median_ns"].transform("max")
+    submission = completion["submission"].map({name: i for i, name in enumerate(SUBMISSION_HATCHES)})
+    order = completion.assign(slowest=-slowest, order=submission)
+    return order.sort_values(["slowest", "variant", "order"], kind="stable")
 
 
 def _panel(axes: Axes, rows: pd.DataFrame, colours: Mapping[str, str], labelled: bool) -> None:
@@ -76,8 +83,8 @@ def _panel(axes: Axes, rows: pd.DataFrame, colours: Mapping[str, str], labelled:
             axes.plot(
                 quantiles, [place] * 2, "|-", color=colour, markersize=7, markeredgewidth=width, linewidth=width
             )
-        beside = max(row["p90_ns"], row["median_ns"]) / 1e3 + longest / 1e3 * 0.03
-        axes.text(beside, place, microseconds(row["median_ns"]), va="center", fontsize=10)
+        right = max(row["p90_ns"], row["median_ns"]) / 1e3
+        beside(axes, right, place, microseconds(row["median_ns"]))
         places.append(place)
         labels.append(f"{row['variant']} {row['submission']}")
     axes.set_yticks(places, labels if labelled else [""] * len(places))
@@ -85,23 +92,6 @@ def _panel(axes: Axes, rows: pd.DataFrame, colours: Mapping[str, str], labelled:
     # A value's text stands to the right of the longest bar, which still fills more than 75 % of the axis.
     axes.set_xlim(0, longest / 1e3 * 1.24)
     axes.set_xlabel("µs")
-
-
-def _legend(figure: Figure, completion: pd.DataFrame) -> None:
-    names = [name for name in SUBMISSION_HATCHES if name in set(completion["submission"])]
-    says = {"stream": "stream: ordinary launches", "graph": "graph: replay of one captured CUDA graph"}
-    handles = [
-        Patch(
-            facecolor="white" if SUBMISSION_HATCHES[name] else BLACK,
-            edgecolor=BLACK,
-            hatch=SUBMISSION_HATCHES[name],
-            label=says[name],
-        )
-        for name in names
-    ]
-    figure.legend(
-        handles=handles, loc="outside upper right", ncols=len(handles), frameon=False, handlelength=2.2
-    )
 
 
 def _caption(tables: Mapping[str, pd.DataFrame], completion: pd.DataFrame) -> str:
@@ -114,6 +104,7 @@ def _caption(tables: Mapping[str, pd.DataFrame], completion: pd.DataFrame) -> st
     return (
         "Bar and number: median in µs from just before submission to the return of stream synchronisation, "
         f"unprofiled. Line over the bar: p10 to p90 of {samples} repeated samples, not a confidence interval. "
-        "Every panel starts at zero and has its own scale: compare lengths inside a panel only.\n"
+        "Solid: ordinary launches; hatched: replay of one captured CUDA graph. Every panel starts at zero and has "
+        "its own scale: compare lengths inside a panel only.\n"
         f"{devices or 'device not recorded'}. Run {run}."
     )

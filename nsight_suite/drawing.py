@@ -25,8 +25,8 @@ from typing import TYPE_CHECKING, Any
 
 from nsight_suite import __version__, figurestyle
 from nsight_suite.errors import CannotAnswer, SuiteError, UsageError
-from nsight_suite.evidence.store import Store, open_store
-from nsight_suite.querying import query_text, run_sql
+from nsight_suite.evidence.store import Store
+from nsight_suite.querying import open_evidence, query_text, run_sql
 from nsight_suite.runfolder import RunFolder, replacing, sha256, write_json
 from nsight_suite.sources import ExperimentSource, data_root
 
@@ -116,7 +116,7 @@ def drawings(
             raise UsageError(
                 f"There is no figure '{name}' for '{info['experiment']}'.", f"Its figures: {', '.join(known)}."
             )
-    store = open_store(run)
+    store = open_evidence(run)
     inputs = _inputs(run)
     for source in sources:
         if names is not None and source.name not in names:
@@ -145,6 +145,8 @@ def _draw(
         mpl.rcdefaults()  # the user's own settings must not change a figure
         mpl.rcParams.update(figurestyle.RC)
         figure = source.draw(tables)
+        figure.draw_without_rendering()  # lays the figure out once, for both files
+        figure.set_layout_engine("none")
         svg, png = io.BytesIO(), io.BytesIO()
         figure.savefig(svg, format="svg", metadata={**marks, "Date": None})
         figure.savefig(png, format="png", dpi=_DPI, metadata=marks)

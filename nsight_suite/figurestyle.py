@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 BLACK = "#1a1a1a"
@@ -28,7 +29,7 @@ SUBMISSION_HATCHES = {"stream": "", "graph": "////"}
 
 # Everything that matplotlib would otherwise take from the user's own settings, so that a figure is the same
 # everywhere. The fonts come with matplotlib.
-RC = {
+RC: dict[Any, Any] = {
     "font.family": "DejaVu Sans",
     "font.size": 10.5,
     "axes.titlesize": 11.5,
@@ -63,6 +64,11 @@ def microseconds(duration_ns: float) -> str:
     """A duration in ns as µs, with three significant digits or more: `7.61`, `48.0`, `170`."""
     value = duration_ns / 1e3
     return f"{value:.2f}" if value < 10 else f"{value:.1f}" if value < 100 else f"{value:.0f}"
+
+
+def beside(axes: Axes, x: float, y: float, text: str) -> None:
+    """Write a value just to the right of the end of its bar."""
+    axes.annotate(text, (x, y), xytext=(5, 0), textcoords="offset points", va="center", fontsize=10)
 
 
 def titled(figure: Figure, title: str, caption: str) -> None:

@@ -6,8 +6,10 @@ import argparse
 import json
 import sys
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from nsight_suite.command import run_command
+from nsight_suite.runfolder import read_json
 
 KINDS = ("experiments", "runs", "queries", "figures")
 
@@ -52,6 +54,11 @@ def _entries(kind: str) -> Mapping[str, str]:
             return {query.name: query.about for query in querying.find_queries()}
         case _:
             return {source.name: source.about for source in drawing.figure_sources()}
+
+
+def _about_run(path: Path) -> str:
+    info = read_json(path)
+    return f"{info['experiment']}, {info['created_utc']}, {len(info['cases'])} cases, {info['state']}"
 
 
 if __name__ == "__main__":

@@ -1,0 +1,242 @@
+"""Which named queries a report shows, and which of their columns under which heading."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Shown:
+    """One table of the report. `columns` maps a query's columns to headings, in the order of the table."""
+
+    query: str
+    title: str
+    columns: Mapping[str, str]
+
+
+_CASE = {"case_id": "case"}
+
+KEY_TABLES = (
+    Shown(
+        "kernel_counts",
+        "Kernels per invocation",
+        {
+            **_CASE,
+            "expected_kernels": "declared",
+            "kernels_per_invocation": "nsys",
+            "nsys_invocations": "invocations, nsys",
+            "ncu_min": "ncu, fewest",
+            "ncu_max": "ncu, most",
+            "ncu_invocations": "invocations, ncu",
+        },
+    ),
+    Shown(
+        "graph_nodes",
+        "Nodes of each CUDA graph",
+        {
+            **_CASE,
+            "expected_nodes": "declared",
+            "api_nodes": "graph API",
+            "nsys_nodes_per_replay": "nsys, per replay",
+            "other_nodes": "nodes of other kinds",
+        },
+    ),
+    Shown(
+        "dram_bytes",
+        "DRAM bytes per invocation",
+        {
+            **_CASE,
+            "cache_control": "caches flushed",
+            "scope": "measured as",
+            "dram_read_bytes": "DRAM reads",
+            "logical_read_bytes": "logical reads",
+            "read_ratio": "ratio",
+            "dram_write_bytes": "DRAM writes",
+            "logical_write_bytes": "logical writes",
+            "write_ratio": "ratio",
+            "caveat": "caveat",
+        },
+    ),
+    Shown(
+        "host_completion",
+        "Host completion, unprofiled",
+        {
+            **_CASE,
+            "median_ns": "median",
+            "p10_ns": "p10",
+            "p90_ns": "p90",
+            "min_ns": "smallest",
+            "max_ns": "largest",
+            "samples": "samples",
+        },
+    ),
+    Shown(
+        "launch_split",
+        "Where the time of a profiled invocation goes",
+        {
+            **_CASE,
+            "range_ns": "range",
+            "entry_ns": "entry",
+            "api_ns": "launch calls",
+            "queue_ns": "queue",
+            "kernel_union_ns": "kernels",
+            "memory_ns": "copies, fills",
+            "gap_ns": "gaps",
+            "return_ns": "return",
+            "exit_ns": "exit",
+            "remainder_ns": "remainder: entry and exit",
+            "launches": "launch calls",
+        },
+    ),
+    Shown(
+        "profiler_overhead",
+        "What nsys costs",
+        {
+            **_CASE,
+            "unprofiled_ns": "unprofiled",
+            "profiled_ns": "under nsys",
+            "extra_ns": "extra",
+            "factor": "factor",
+        },
+    ),
+    Shown(
+        "batch",
+        "Invocations back to back, each",
+        {
+            **_CASE,
+            "enqueue_ns": "enqueue",
+            "completion_ns": "completion",
+            "event_interval_ns": "event interval",
+            "invocations": "in a batch",
+            "batches": "batches",
+        },
+    ),
+    Shown(
+        "first_replay",
+        "First replay of each graph",
+        {**_CASE, "first_replay_ns": "first", "steady_ns": "steady", "ratio": "ratio", "samples": "samples"},
+    ),
+    Shown(
+        "graph_setup",
+        "Making each graph ready",
+        {
+            **_CASE,
+            "step": "step",
+            "median_ns": "median",
+            "min_ns": "smallest",
+            "max_ns": "largest",
+            "repeats": "repeats",
+        },
+    ),
+    Shown(
+        "limits",
+        "Against a copy of as many bytes",
+        {
+            **_CASE,
+            "logical_bytes": "logical bytes",
+            "floor_ns": "copy floor",
+            "busy_ns": "device busy",
+            "completion_ns": "completion",
+            "floor_over_busy": "floor / busy",
+            "busy_over_completion": "busy / completion",
+        },
+    ),
+    Shown(
+        "resources",
+        "Resources of each kernel",
+        {
+            "kernel": "kernel",
+            "variant": "variant",
+            "shape": "shape",
+            "build_registers": "registers, assembler",
+            "nsys_registers": "nsys",
+            "ncu_registers": "ncu",
+            "static_shared_bytes": "static shared",
+            "dynamic_shared_bytes": "dynamic shared",
+            "local_bytes": "local, per thread",
+            "threads_per_block": "threads a block",
+            "blocks": "blocks",
+            "resident_blocks_limit": "resident blocks, at most",
+            "bound_by": "bound by",
+        },
+    ),
+    Shown(
+        "unattributed",
+        "What ran outside every measured invocation",
+        {
+            "name": "name",
+            "kind": "kind",
+            "place": "place",
+            "records": "records",
+            "total_ns": "time",
+            "share": "share of its kind",
+        },
+    ),
+)
+
+ENVIRONMENT = (
+    Shown("tools", "Programs and libraries", {"name": "name", "version": "version", "passes": "passes"}),
+    Shown(
+        "device",
+        "The GPU and its state, as found",
+        {
+            "pass": "pass",
+            "moment": "moment",
+            "name": "name",
+            "driver_version": "driver",
+            "sm_clock_mhz": "SM clock, MHz",
+            "memory_clock_mhz": "memory clock, MHz",
+            "power_mw": "power, mW",
+            "temperature_c": "temperature, °C",
+            "throttle_reasons": "throttling",
+            "ecc": "ECC",
+        },
+    ),
+    Shown(
+        "passes",
+        "Passes, each a process of its own",
+        {
+            "pass": "pass",
+            "state": "state",
+            "duration_ns": "duration",
+            "cases": "cases",
+            "cache_control": "cache control",
+            "clock_control": "clock control",
+            "graph_trace": "graph trace",
+            "graph_profiling": "graph profiling",
+            "reason": "reason",
+        },
+    ),
+    Shown(
+        "sources",
+        "Reports that the evidence was read from",
+        {
+            "file": "file",
+            "format": "format",
+            "tool_version": "written by version",
+            "schema_version": "schema",
+            "rows": "records",
+            "complete": "complete",
+            "sha256": "SHA-256",
+        },
+    ),
+)
+
+VALIDATION = (
+    Shown(
+        "validation",
+        "Checks of the output arrays",
+        {
+            **_CASE,
+            "pass": "pass",
+            "check": "check",
+            "fixtures": "inputs",
+            "held_out": "of them held out",
+            "failed": "failed",
+            "worst": "worst",
+            "limit": "limit",
+        },
+    ),
+    Shown("sanitizer", "compute-sanitizer", {"tool": "tool", "errors": "errors", "summary": "its own summary"}),
+)

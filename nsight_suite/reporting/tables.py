@@ -1,0 +1,82 @@
+"""Query results as text for people: units in the heading, one scale per column, a dash for what is missing."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+MISSING = "–"
+
+# Columns end in their unit; the scale that suits the largest value is used for the whole column.
+_SCALES: Mapping[str, tuple[tuple[float, str], ...]] = {
+    "_ns": ((1e3, "µs"), (1e6, "ms"), (1e9, "s")),
+    "_bytes": ((1.0, "B"), (1e3, "kB"), (1e6, "MB"), (1e9, "GB")),
+}
+# The largest value of a column keeps at most this many digits before the point.
+_MOST = 10_000
+
+
+@dataclass(frozen=True)
+class Heading:
+    """A column as it is printed. `unit` is empty for a plain number or a text."""
+
+    text: str
+    unit: str
+    numeric: bool
+
+
+@dataclass(frozen=True)
+class TextTable:
+    """A table ready to print. `query` is the named query that gives it whole, in base units."""
+
+    anchor: str
+    title: str
+    query: str
+    about: str
+    columns: tuple[Heading, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+def text_table(
+    title: str, query: str, about: str, rows: Sequence[Mapping[str, object]], columns: Mapping[str, str]
+) -> TextTable:
+    """Rows of a query as a table: `columns` maps the columns to print to their headings, in order."""
+    formatted = [_column(name, heading, [row[name] for row in rows]) for name, heading in columns.items()]
+    cells = tuple(zip(*(values for _, values in formatted), strict=True)) if rows else ()
+    return TextTable(query.replace("_", "-"), title, query, about, tuple(head for head, _ in formatted), cells)
+
+
+def _column(name: str, heading: str, values: Sequence[object]) -> tuple[Heading, list[str]]:
+    numbers = [value for value in values if isinstance(value, int | float) and not isinstance(value, bool)]
+    numeric = bool(numbers) and all(value is None or value in numbers for value in values)
+    for suffix, scales in _SCALES.items():
+        if numeric and name.endswith(suffix):
+            factor, unit = _scale(max(abs(number) for number in numbers), scales)
+            return Heading(heading, unit, True), [_scaled(value, factor) for value in values]
+    return Heading(heading, "", numeric), [_text(value) for value in values]
+
+
+def _scale(largest: float, scales: Sequence[tuple[float, str]]) -> tuple[float, str]:
+    return next((scale for scale in scales if largest / scale[0] < _MOST), scales[-1])
+
+
+def _scaled(value: object, factor: float) -> str:
+    if not isinstance(value, int | float):
+        return MISSING
+    return f"{value:.0f}" if factor == 1.0 else f"{value / factor:.2f}"
+
+
+def _text(value: object) -> str:
+    match value:
+        case None:
+            return MISSING
+        case bool():
+            return "yes" if value else "no"
+        case float():
+            return f"{value:.4g}"
+        case list() | tuple():
+            return ", ".join(map(_text, value))
+        case dict():
+            return json.dumps(value, ensure_ascii=False)
+    return str(value)

@@ -1,0 +1,149 @@
+"""A run from Python: its queries as frames, its findings as dataclasses, its figures and its report.
+
+with nsight_suite.open_run("examples/row-h200") as run:
+    run.query("kernel_counts")
+    run.sql("SELECT name, count(*) AS n FROM kernel GROUP BY ALL ORDER BY ALL", as_="rows")
+    run.reconcile().exit_status
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Literal, Self, overload
+
+from nsight_suite.errors import UsageError
+from nsight_suite.runfolder import RunFolder
+from nsight_suite.sources import ExperimentSource, find_run, recorded_runs
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from nsight_suite.evidence.store import Store
+    from nsight_suite.querying import Query, Result
+    from nsight_suite.reconciliation.findings import Finding, Reconciliation
+
+Rows = list[dict[str, Any]]
+
+
+class Run:
+    """An open run folder. Its evidence is read only; `figures` and `report` write where they say."""
+
+    def __init__(self, folder: RunFolder, experiment: ExperimentSource | None = None) -> None:
+        self.folder = folder
+        self.experiment = experiment
+        self.info: Mapping[str, Any] = folder.read_run()
+
+    @classmethod
+    def open(cls, path: str | Path, experiment: ExperimentSource | None = None) -> Self:
+        """Open a run folder, or a recorded run by its name (`row-h200`).
+
+        `experiment` adds the figures of an experiment that lies outside the project.
+        Raises UsageError when there is no such run. One without evidence says so when it is asked.
+        """
+        return cls(RunFolder(find_run(path)), experiment)
+
+    @property
+    def path(self) -> Path:
+        return self.folder.path
+
+    @property
+    def output_path(self) -> Path:
+        """Where figures and reports go unless told otherwise: the run folder, never the suite itself."""
+        recorded = {run.resolve() for run in recorded_runs()}
+        return Path("runs") / self.path.name if self.path.resolve() in recorded else self.path
+
+    @cached_property
+    def _store(self) -> Store:
+        from nsight_suite.querying import open_evidence
+
+        return open_evidence(self.folder)
+
+    def queries(self) -> list[Query]:
+        """The named queries that this run can be asked, with their documentation."""
+        from nsight_suite.querying import find_queries
+
+        return find_queries(str(self.info["experiment"]))
+
+    @overload
+    def query(self, name: str) -> pd.DataFrame: ...
+    @overload
+    def query(self, name: str, *, as_: Literal["frame"]) -> pd.DataFrame: ...
+    @overload
+    def query(self, name: str, *, as_: Literal["rows"]) -> Rows: ...
+    @overload
+    def query(self, name: str, *, as_: Literal["arrow"]) -> Any: ...
+    def query(self, name: str, *, as_: str = "frame") -> Any:
+        """The rows of a named query, as a pandas frame, as a list of dictionaries or as an Arrow table.
+
+        Integers stay exact and what is NULL stays missing in all three. Raises UsageError for an unknown name,
+        and for `arrow` where pyarrow is not installed.
+        """
+        from nsight_suite.querying import run_named
+
+        return _shaped(run_named(self._store, name, str(self.info["experiment"])), as_)
+
+    @overload
+    def sql(self, text: str) -> pd.DataFrame: ...
+    @overload
+    def sql(self, text: str, *, as_: Literal["frame"]) -> pd.DataFrame: ...
+    @overload
+    def sql(self, text: str, *, as_: Literal["rows"]) -> Rows: ...
+    @overload
+    def sql(self, text: str, *, as_: Literal["arrow"]) -> Any: ...
+    def sql(self, text: str, *, as_: str = "frame") -> Any:
+        """The rows of a SELECT over the evidence; see `query`."""
+        from nsight_suite.querying import run_sql
+
+        return _shaped(run_sql(self._store, text), as_)
+
+    def reconcile(self) -> Reconciliation:
+        """Judge the run: a verdict for every case in every family, with the findings behind them."""
+        from nsight_suite.reconciliation import reconcile_run
+
+        return reconcile_run(self.folder)
+
+    @property
+    def findings(self) -> Sequence[Finding]:
+        return self.reconcile().findings
+
+    def figures(self, names: Sequence[str] | None = None, folder: str | Path | None = None) -> list[Path]:
+        """Draw the run's figures, all that its evidence allows or those named; returns the files written."""
+        from nsight_suite.drawing import draw_figures
+
+        target = Path(folder) if folder else self.output_path / "figures"
+        return draw_figures(self.folder, names, target, self.experiment)
+
+    def report(self, folder: str | Path | None = None) -> tuple[Path, Path]:
+        """Write report.html and report.md and return their paths."""
+        from nsight_suite.reporting import write_report
+
+        return write_report(self.folder, Path(folder) if folder else self.output_path, self.experiment)
+
+    def close(self) -> None:
+        if store := self.__dict__.pop("_store", None):
+            store.connection.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"Run({str(self.path)!r})"
+
+
+def _shaped(result: Result, as_: str) -> Any:
+    match as_:
+        case "frame":
+            return result.frame()
+        case "rows":
+            return result.records()
+        case "arrow":
+            return result.arrow()
+    raise UsageError(f"There is no form '{as_}'.", "Choose frame, rows or arrow.")

@@ -10,6 +10,7 @@ from typing import Any
 
 from nsight_suite import __version__
 from nsight_suite.errors import BadReport
+from nsight_suite.evidence.paths import argument_without_path, without_paths
 from nsight_suite.evidence.readers import driver_records, ncu_csv, ncu_rep, nsys, sanitizer_log
 from nsight_suite.evidence.sqlite import write_sqlite
 from nsight_suite.evidence.store import Connection, empty_store, insert_rows, write_duckdb, write_parquet
@@ -26,23 +27,29 @@ def build(run: RunFolder) -> None:
     A report that cannot be read becomes a row of `finding`; nothing else is lost by it. Raises SuiteError when
     run.json or the protocol cannot be read, or the folder cannot be written.
     """
-    asked = run.read_run()
-    protocol = load(run.protocol)
-    records = run.pass_records()
-    with empty_store() as connection:
-        insert_rows(connection, "run", [_run(asked)])
-        insert_rows(connection, "variant_case", _cases(asked, protocol))
-        for name in dict.fromkeys([*asked.get("passes", []), *records]):
-            _insert_pass(connection, name, records.get(name))
-            for readers in _reports(run, name, protocol):
-                _read(connection, name, readers)
-            _note_missing_report(connection, run, name, records.get(name))
-        insert_rows(connection, "artifact", _artifacts(run, records))
-        _note_changed_files(connection, run, records)
-        _keep_first_version(connection)
+    with collect(run) as connection:
         write_parquet(connection, run.evidence)
         write_sqlite(connection, run)
     write_duckdb(run)
+
+
+def collect(run: RunFolder) -> Connection:
+    """The evidence of a run in an open store; nothing is written. The caller closes it."""
+    asked = run.read_run()
+    protocol = load(run.protocol)
+    records = run.pass_records()
+    connection = empty_store()
+    insert_rows(connection, "run", [_run(asked)])
+    insert_rows(connection, "variant_case", _cases(asked, protocol))
+    for name in dict.fromkeys([*asked.get("passes", []), *records]):
+        _insert_pass(connection, name, records.get(name))
+        for readers in _reports(run, name, protocol):
+            _read(connection, name, readers)
+        _note_missing_report(connection, run, name, records.get(name))
+    insert_rows(connection, "artifact", _artifacts(run, records))
+    _note_changed_files(connection, run, records)
+    _keep_first_version(connection)
+    return connection
 
 
 def _run(asked: Mapping[str, Any]) -> dict[str, object]:
@@ -79,6 +86,7 @@ def _insert_pass(connection: Connection, name: str, record: PassRecord | None) -
         return
     steps = record.get("steps") or []
     options = record.get("options") or {}
+    told = without_paths(str(record["reason"])) if record.get("reason") else None
     known = ("cache_control", "clock_control", "graph_trace", "graph_profiling")
     insert_rows(
         connection,
@@ -86,12 +94,12 @@ def _insert_pass(connection: Connection, name: str, record: PassRecord | None) -
         [
             {
                 "pass": name,
-                **{
-                    key: record.get(key)
-                    for key in ("state", "exit_status", "started_utc", "duration_ns", "reason")
-                },
+                **{key: record.get(key) for key in ("state", "exit_status", "started_utc", "duration_ns")},
+                "reason": told,
                 # The first step is the measurement; the others convert its report.
-                "argv": json.dumps(steps[0]["argv"]) if steps else None,
+                "argv": json.dumps([argument_without_path(part) for part in steps[0]["argv"]])
+                if steps
+                else None,
                 **{key: options.get(key) for key in known},
             }
         ],
@@ -103,7 +111,7 @@ def _insert_pass(connection: Connection, name: str, record: PassRecord | None) -
         ({"pass": name, "name": tool, "version": version} for tool, version in sorted(tools.items())),
     )
     if record.get("state") != "ok":
-        _note(connection, "failed-pass", name, name, str(record.get("reason") or "No reason was recorded."))
+        _note(connection, "failed-pass", name, name, told or "No reason was recorded.")
 
 
 def _reports(run: RunFolder, name: str, protocol: Protocol) -> Iterator[list[tuple[Path, Reader]]]:

@@ -7,6 +7,7 @@ file is found when the store is opened, and becomes an empty table with a reason
 from __future__ import annotations
 
 import json
+import os
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -132,6 +133,14 @@ def write_duckdb(run: RunFolder) -> None:
             if _create_view(connection, table, Path("evidence") / f"{table.name}.parquet"):
                 connection.execute(_create_table(table))
         _create_derived_views(connection, run)
+
+
+def ensure_duckdb(run: RunFolder) -> None:
+    """Write evidence.duckdb again when it is missing or older than a Parquet file, if that is allowed."""
+    newest = max((path.stat().st_mtime_ns for path in run.evidence.glob("*.parquet")), default=None)
+    current = run.duckdb.is_file() and (newest is None or run.duckdb.stat().st_mtime_ns >= newest)
+    if not current and os.access(run.path, os.W_OK):
+        write_duckdb(run)
 
 
 def _create_view(connection: duckdb.DuckDBPyConnection, table: Table, path: Path) -> str | None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from nsight_suite.errors import BadReport
+from nsight_suite.evidence.paths import without_paths
 from nsight_suite.evidence.store import Connection, insert_rows
 from nsight_suite.evidence.tables import tables
 from nsight_suite.runfolder import sha256
@@ -70,7 +71,7 @@ def read(connection: Connection, path: Path, pass_name: str) -> None:
             {
                 "code": "driver-failed",
                 "subject": path.name,
-                "reason": str(end.get("reason") or "The driver gave no reason."),
+                "reason": without_paths(str(end.get("reason") or "The driver gave no reason.")),
             }
         )
     insert_rows(connection, "finding", ({"pass": pass_name, **finding} for finding in findings))
@@ -119,7 +120,7 @@ def _fitting(
         if name not in types:
             doubts["unknown-column", f"{table}.{name}"] += 1
         elif value is None or _fits(value, types[name]):
-            row[name] = value
+            row[name] = without_paths(value) if isinstance(value, str) else value
         else:
             doubts["bad-value", f"{table}.{name}"] += 1
     return row

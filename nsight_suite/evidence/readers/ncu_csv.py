@@ -9,6 +9,7 @@ import csv
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from enum import Enum
 from pathlib import Path
 
 from nsight_suite.errors import BadReport
@@ -16,7 +17,6 @@ from nsight_suite.evidence.readers.workloads import DOMAIN, Cell, Workload, inse
 from nsight_suite.evidence.store import Connection, insert_rows
 from nsight_suite.runfolder import sha256
 
-_LONG = ("Metric Name", "Metric Unit", "Metric Value")
 _SUMMARY = ("Minimum", "Maximum", "Average")
 # Domain:Range:PL_Type:PL_Value:CLR_Type:Color:Msg_Type:Msg, where the message is the range's name once more.
 # Only a name holds colons.
@@ -25,15 +25,40 @@ _RANGE = re.compile(
 )
 
 
+class Kind(Enum):
+    """What a line of a page is."""
+
+    SKIPPED = "before the header, empty, or a message of ncu"
+    HEADER = "the header"
+    UNITS = "the units of a raw page"
+    ROW = "a row of the table"
+    FOREIGN = "a whole line that is none of these"
+    CUT = "the last line, cut off"
+
+
+@dataclass(frozen=True)
+class Line:
+    kind: Kind
+    cells: list[str]
+
+
 @dataclass(frozen=True)
 class Page:
-    """A page cut into cells. A raw page has a row per workload, a details page one per workload and metric."""
+    """The lines of a page. A raw page has one row per workload, a details page one per workload and metric."""
 
+    name: str
     header: list[str]
-    units: list[str] | None
-    rows: list[list[str]]
-    foreign_lines: int
-    truncated: str | None
+    lines: list[Line]
+    ended: bool
+
+    def rows(self, kind: Kind = Kind.ROW) -> list[list[str]]:
+        return [line.cells for line in self.lines if line.kind is kind]
+
+    @property
+    def truncated(self) -> str | None:
+        """Where the file stops too early, if it does."""
+        cut = bool(self.lines) and self.lines[-1].kind is Kind.CUT
+        return f"{self.name} is cut off at line {len(self.lines)}" if cut or not self.ended else None
 
 
 def read(connection: Connection, path: Path, pass_name: str, requested: Sequence[str] = ()) -> None:
@@ -66,11 +91,11 @@ def read(connection: Connection, path: Path, pass_name: str, requested: Sequence
         doubts.append(
             ("truncated-report", f"{page.truncated}. The whole rows before are kept. Export it again.")
         )
-    if page.foreign_lines:
+    if foreign := len(page.rows(Kind.FOREIGN)):
         doubts.append(
             (
                 "foreign-lines",
-                f"{page.foreign_lines} lines of {path.name} are no rows of its table and were left out. "
+                f"{foreign} lines of {path.name} are no rows of its table and were left out. "
                 "Print the page with --log-file, which keeps the program's own output out of it.",
             )
         )
@@ -82,45 +107,53 @@ def read(connection: Connection, path: Path, pass_name: str, requested: Sequence
 
 
 def parse(text: str, name: str) -> Page:
-    """Cut the text of a page into cells; `name` is the file's, for messages.
+    """Cut the text of a page into lines and cells; `name` is the file's, for messages.
 
     Each line is cut on its own, so that a stray quote in a foreign line cannot swallow the rows after it.
     """
-    lines = text.splitlines(keepends=True)
-    first = next((index for index, line in enumerate(lines) if _is_header(line)), None)
+    texts = text.split("\n")
+    ended = texts[-1] == ""
+    if ended:
+        texts.pop()
+    first = next((index for index, line in enumerate(texts) if _is_header(line)), None)
     if first is None:
         raise _no_table(text, name)
-    header = cells(lines[first]) or []
-    long = all(column in header for column in _LONG)
-    if not long and any(column in header for column in _SUMMARY):
+    header = cells(texts[first]) or []
+    if "Metric Value" not in header and any(column in header for column in _SUMMARY):
         raise BadReport(
             f"{name} is a summary page, which has no single launches.",
             "Print the raw page: ncu --import R.ncu-rep --csv --page raw --print-units base",
         )
-    page_units: list[str] | None = None
-    rows: list[list[str]] = []
-    foreign, truncated = 0, None
-    for index in range(first + 1, len(lines)):
-        line, last = lines[index], index == len(lines) - 1
-        row = cells(line)
-        if not line.strip() or line.startswith("=="):
-            continue  # ncu's own messages
-        whole = row is not None and (len(row) == len(header) or (long and len(row) < len(header)))
-        if last and (not whole or not line.endswith("\n")):
-            truncated = f"{name} is cut off at line {index + 1}"
-            # Only a closing quote shows that the last value is whole.
-            whole = whole and line.endswith('"')
-        if row is None or not whole:
-            foreign += not truncated
-        elif index == first + 1 and not long and not row[header.index("ID")].strip():
-            page_units = row
-        elif row[header.index("ID")].strip().isdigit():
-            rows.append(row + [""] * (len(header) - len(row)))
-        else:
-            foreign += 1
-    if not lines[-1].endswith("\n"):
-        truncated = truncated or f"{name} is cut off at line {len(lines)}"
-    return Page(header, page_units, rows, foreign, truncated)
+    lines = [Line(Kind.SKIPPED, [])] * first + [Line(Kind.HEADER, header)]
+    for index in range(first + 1, len(texts)):
+        lines.append(
+            _line(
+                texts[index],
+                header,
+                directly_below=index == first + 1,
+                last=index == len(texts) - 1,
+                ended=ended,
+            )
+        )
+    return Page(name, header, lines, ended)
+
+
+def _line(text: str, header: list[str], *, directly_below: bool, last: bool, ended: bool) -> Line:
+    if not text.strip() or text.startswith("=="):
+        return Line(Kind.SKIPPED, [])
+    row = cells(text)
+    # Rows of a details page may lack the cells of the columns for rules.
+    long = "Metric Value" in header
+    whole = row is not None and (len(row) == len(header) or (long and len(row) < len(header)))
+    if row is None or not whole or (last and not ended and not text.endswith('"')):
+        # Without its line end, only a closing quote shows that a last value is whole.
+        return Line(Kind.CUT if last else Kind.FOREIGN, [])
+    number = row[header.index("ID")].strip()
+    if directly_below and not long and not number:
+        return Line(Kind.UNITS, row)
+    if number.isdigit():
+        return Line(Kind.ROW, row + [""] * (len(header) - len(row)))
+    return Line(Kind.FOREIGN, [])
 
 
 def cells(line: str) -> list[str] | None:
@@ -135,19 +168,19 @@ def workloads(page: Page) -> Iterator[Workload]:
     """The profiled workloads of a page, in the order of the report."""
     metrics: dict[int, dict[str, Cell]] = {}
     facts: dict[int, dict[str, str]] = {}
-    for row in page.rows:
+    units = next(iter(page.rows(Kind.UNITS)), None)
+    for row in page.rows():
         named = dict(zip(page.header, row, strict=True))
         workload_id = int(named["ID"])
         facts.setdefault(workload_id, named)
         found = metrics.setdefault(workload_id, {})
-        if "Metric Name" in named:
+        if "Metric Value" in named:
             # Rows of a rule's advice have no metric.
             if named["Metric Name"]:
                 found.setdefault(named["Metric Name"], Cell(named["Metric Value"], named["Metric Unit"]))
         else:
             for column, text in named.items():
-                unit = page.units[page.header.index(column)] if page.units else None
-                found[column] = Cell(text, unit)
+                found[column] = Cell(text, units[page.header.index(column)] if units else None)
     push_pop = next((column for column in page.header if "Push/Pop_Range" in column), None)
     for workload_id, found in metrics.items():
         name = facts[workload_id]["Kernel Name"]

@@ -9,8 +9,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from nsight_suite.errors import BadReport
 from nsight_suite.evidence.readers.nsys_export import Export, opened, stage
-from nsight_suite.evidence.store import Connection, append, insert_rows
+from nsight_suite.evidence.store import Connection, DatabaseError, append, insert_rows
 from nsight_suite.runfolder import sha256
 
 # staging name: (table of the export, columns without which nothing can be said, further columns)
@@ -94,8 +95,7 @@ def read(connection: Connection, path: Path, pass_name: str) -> None:
             ({"id": number, "value": text} for number, text in named),
         )
         connection.execute("SET VARIABLE pass_name = $name", {"name": pass_name})
-        for step in _STEPS:
-            connection.execute(Path(__file__).with_name(f"nsys_{step}.sql").read_text(encoding="utf-8"))
+        _project(connection, path)
         (kernels,) = connection.execute("SELECT count(*) FROM nsys.kernel").fetchall()[0]
     finally:
         connection.execute("DROP SCHEMA nsys CASCADE")
@@ -126,6 +126,19 @@ def read(connection: Connection, path: Path, pass_name: str) -> None:
             for code, subject, reason in doubts
         ),
     )
+
+
+def _project(connection: Connection, path: Path) -> None:
+    """Turn the staged tables into rows of evidence: all of them, or none."""
+    connection.begin()
+    try:
+        for step in _STEPS:
+            connection.execute(Path(__file__).with_name(f"nsys_{step}.sql").read_text(encoding="utf-8"))
+    except DatabaseError as error:
+        connection.rollback()
+        reason = str(error).splitlines()[0]
+        raise BadReport(f"{path.name} holds values that make no sense: {reason}.") from error
+    connection.commit()
 
 
 def _stage(connection: Connection, export: Export) -> Iterator[tuple[str, str, str]]:

@@ -69,7 +69,7 @@ class Export:
         return found
 
     def strings(self, ids: Iterable[int]) -> list[tuple[int, str]]:
-        """The strings of these ids, in order. Nothing else of StringIds is read: it can hold the environment."""
+        """The strings of these ids, in order. No others are read: StringIds can hold the environment."""
         if not {"id", "value"} <= self.columns_of("StringIds"):
             return []
         return self.connection.execute(

@@ -1,0 +1,168 @@
+"""Choosing cases and passes, the plan that a driver reads, and the command lines."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+import pytest
+from fake_tools.bench import EXPERIMENT
+
+from nsight_suite.capturing.passes import PassPlan, plan_pass
+from nsight_suite.capturing.plan import Selection, cases_of_pass, driver_plan, select, selection_of
+from nsight_suite.capturing.tools import Tool
+from nsight_suite.errors import UsageError
+from nsight_suite.protocol import load
+
+FAKE = load(EXPERIMENT / "protocol.toml")
+NCU = Tool("ncu", Path("/opt/ncu"), "2025.3.1")
+
+
+def ids(selection: Selection) -> list[str]:
+    return [case.case_id for case in selection.cases]
+
+
+def test_everything_is_the_default():
+    selection = select(FAKE)
+    assert len(selection.cases) == 2 * 2 * 3
+    assert selection.passes == ("validate", "timing", "nsys", "ncu", "ncu-warm", "sanitize")
+
+
+def test_choices_narrow_and_keep_the_protocols_order():
+    selection = select(
+        FAKE, variants=["plain"], submissions=["graph"], shapes=["odd", "small"], passes=["ncu", "validate"]
+    )
+    assert ids(selection) == ["fake:plain:graph:small", "fake:plain:graph:odd"]
+    assert selection.passes == ("validate", "ncu")
+
+
+def test_quick_takes_the_protocols_smaller_run_unless_shapes_are_named():
+    assert {case.shape.name for case in select(FAKE, quick=True).cases} == {"small", "odd"}
+    assert {case.shape.name for case in select(FAKE, quick=True, shapes=["large"]).cases} == {"large"}
+
+
+@pytest.mark.parametrize(
+    ("choice", "names"),
+    [
+        ({"variants": ["fussed"]}, "no variant 'fussed'.*plain, other"),
+        ({"submissions": ["strem"]}, "no submission 'strem'.*stream, graph"),
+        ({"shapes": ["8x8"]}, "no shape '8x8'.*small, large, odd"),
+        ({"passes": ["nsight"]}, "no pass 'nsight'.*Its passes: validate, timing"),
+    ],
+)
+def test_an_unknown_name_is_answered_with_the_known_ones(choice: dict[str, list[str]], names: str):
+    with pytest.raises(UsageError) as error:
+        select(FAKE, **choice)
+    assert re.search(names, str(error.value), re.DOTALL)
+
+
+def test_timing_takes_timed_shapes_and_a_pass_may_name_its_own():
+    def shapes(name: str) -> set[str]:
+        return {case.shape.name for case in cases_of_pass(FAKE.pass_settings(name), FAKE.cases())}
+
+    assert shapes("timing") == {"small", "large"}
+    assert shapes("sanitize") == {"odd"}
+    assert shapes("nsys") == {"small", "large", "odd"}
+
+
+def test_passes_without_cases_are_left_out():
+    assert "sanitize" not in select(FAKE, shapes=["small"]).passes
+    with pytest.raises(UsageError, match="nothing to do"):
+        select(FAKE, shapes=["odd"], passes=["timing"])
+
+
+def test_a_written_selection_is_read_back():
+    selection = select(FAKE, variants=["other"], quick=True)
+    assert selection_of(FAKE, ids(selection), selection.passes, True) == selection
+    with pytest.raises(UsageError, match="no case 'fake:gone"):
+        selection_of(FAKE, ["fake:gone:graph:small"], ["nsys"], False)
+
+
+def plan(name: str, *, quick: bool = False, tools: dict[str, Tool] | None = None) -> PassPlan:
+    settings = FAKE.pass_settings(name)
+    selection = select(FAKE, variants=["plain"], submissions=["graph"], quick=quick)
+    contents = driver_plan(
+        FAKE, settings, selection, protocol_path=Path("/run/protocol.toml"), kernels=Path("/kernels"), device=2
+    )
+    return plan_pass(settings, contents, driver=Path("/d/driver.py"), metrics=FAKE.metrics, tools=tools or {})
+
+
+def test_the_drivers_plan():
+    assert plan("nsys").plan == {
+        "pass": "nsys",
+        "protocol": "/run/protocol.toml",
+        "kernels": "/kernels",
+        "device": 2,
+        "cases": ["fake:plain:graph:small", "fake:plain:graph:large", "fake:plain:graph:odd"],
+        "seed": 7,
+        "warmups": 1,
+        "rounds": 3,
+        "invocations": 3,
+        "graph_setups": 1,
+    }
+    assert (plan("nsys", quick=True).plan["rounds"], plan("nsys", quick=True).plan["invocations"]) == (2, 1)
+
+
+DRIVER = (sys.executable, "/d/driver.py", "--plan", "plan.json", "--records", "records.jsonl")
+
+
+def test_a_plain_pass_runs_the_driver_alone():
+    made = plan("timing")
+    assert [step.argv for step in made.steps] == [DRIVER]
+    assert made.outputs == ("timing.jsonl",)
+    assert set(made.options.values()) == {None}
+
+
+def test_nsys_traces_graph_nodes_and_exports():
+    profile, export = plan("nsys").steps
+    assert profile.argv == (
+        *(
+            "nsys",
+            "profile",
+            "--trace=cuda,nvtx",
+            "--sample=none",
+            "--cpuctxsw=none",
+            "--cuda-graph-trace=node",
+        ),
+        *("-o", "nsys", *DRIVER),
+    )
+    assert export.argv == ("nsys", "export", "--type=sqlite", "-o", "nsys.sqlite", "nsys.nsys-rep")
+    assert plan("nsys").outputs == ("nsys.jsonl", "nsys.nsys-rep", "nsys.sqlite")
+
+
+def test_ncu_filters_by_one_push_pop_range_per_case_and_prints_base_units():
+    made = plan("ncu", tools={"ncu": NCU})
+    profile, table = made.steps
+    filters = [profile.argv[i + 1] for i, part in enumerate(profile.argv) if part == "--nvtx-include"]
+    assert filters == [f"nsight_suite@{case_id}/" for case_id in made.plan["cases"]]
+    joined = " ".join(profile.argv)
+    assert joined.startswith("/opt/ncu --nvtx ")
+    assert "--cache-control all --clock-control none --section LaunchStats --section Occupancy" in joined
+    assert "--metrics dram__bytes_read.sum,dram__bytes_write.sum -o ncu" in joined
+    assert table.argv[1:] == ("--import", "ncu.ncu-rep", "--csv", "--page", "raw", "--print-units", "base")
+    assert table.stdout == "ncu.csv"
+    assert made.options == {
+        "cache_control": "all",
+        "clock_control": "none",
+        "graph_trace": None,
+        "graph_profiling": "node",
+    }
+
+
+def test_the_warm_pass_profiles_whole_graphs():
+    made = plan("ncu-warm", tools={"ncu": NCU})
+    joined = " ".join(made.steps[0].argv)
+    assert "--cache-control none --clock-control none --graph-profiling graph --metrics" in joined
+    assert made.options["graph_profiling"] == "graph"
+    assert made.outputs == ("ncu-warm.jsonl", "ncu-warm.ncu-rep", "ncu-warm.csv")
+
+
+def test_every_sanitizer_tool_is_a_step_and_errors_found_are_an_answer():
+    made = plan("sanitize")
+    assert [step.argv[:3] for step in made.steps] == [
+        ("compute-sanitizer", "--tool", "memcheck"),
+        ("compute-sanitizer", "--tool", "synccheck"),
+    ]
+    assert all(step.accepted == (0, 9) for step in made.steps)
+    assert made.outputs == ("sanitize.jsonl", "sanitize.memcheck.log", "sanitize.synccheck.log")

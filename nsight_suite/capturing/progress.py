@@ -30,8 +30,9 @@ class Display(Protocol):
 
 
 @contextmanager
-def display(stream: TextIO = sys.stderr) -> Iterator[Display]:
-    """The display that suits the stream."""
+def display(stream: TextIO | None = None) -> Iterator[Display]:
+    """The display that suits the stream, which is standard error unless another is given."""
+    stream = stream or sys.stderr
     if not stream.isatty():
         yield PlainDisplay(stream)
         return

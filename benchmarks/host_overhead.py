@@ -7,8 +7,8 @@ On a machine with a GPU, in one session:
     python benchmarks/host_overhead.py compare floor.jsonl RUN/reports/timing.jsonl
     python benchmarks/host_overhead.py paths
 
-`compare` prints a Markdown table and exits 1 when a ratio of medians is over its limit: 1.15 for the staged stream
-at 32x1024, 1.10 for any graph replay. `paths` prints the median completion of each case by each way to call.
+`compare` prints a Markdown table and exits 1 when a ratio of medians is over its limit: 1.15 for the staged
+stream at 32x1024, 1.10 for any graph replay. `paths` prints the median completion of each case by each way.
 """
 
 from __future__ import annotations
@@ -39,6 +39,7 @@ def main() -> int:
     compare.add_argument("timing", type=Path, help="records of the timing pass")
     paths = commands.add_parser("paths", help="the ways to call the driver, side by side")
     paths.add_argument("--shapes", nargs="+", default=["1x128", "32x1024"])
+    paths.add_argument("--variants", nargs="+", default=["staged", "fused", "cudnn"])
     paths.add_argument("--repeats", type=int, default=5, help="interleaved repeats of 21 rounds")
     paths.add_argument("--device", type=int, default=0)
     commands.add_parser("cudnn", help="print where libcudnn.so.9 is")
@@ -46,7 +47,7 @@ def main() -> int:
     if arguments.command == "compare":
         return compare_with_floor(arguments.floor, arguments.timing)
     if arguments.command == "paths":
-        return compare_paths(arguments.shapes, arguments.repeats, arguments.device)
+        return compare_paths(row_plan(arguments), arguments.repeats)
     from cuda import pathfinder
 
     print(pathfinder.load_nvidia_dynamic_lib("cudnn").abs_path)
@@ -81,7 +82,7 @@ def compare_with_floor(floor_path: Path, timing_path: Path) -> int:
     return 1 if over else 0
 
 
-def compare_paths(shapes: list[str], repeats: int, device: int) -> int:
+def compare_paths(plan: Any, repeats: int) -> int:
     """Median completion in µs of each case by each way to call, the ways taking turns."""
     from nsight_suite.driving import timing
     from nsight_suite.driving.bench import Bench
@@ -96,9 +97,9 @@ def compare_paths(shapes: list[str], repeats: int, device: int) -> int:
         "bindings launch, cupy rest": CallPath(bindings.kernel, cupy.graph, cupy.synchronize),
         "cupy launch, bindings rest": CallPath(cupy.kernel, bindings.graph, bindings.synchronize),
     }
-    plan, experiment, opened = row_plan(device), row_experiment(), open_device(device)
+    experiment, opened = row_experiment(), open_device(plan.device)
     print(f"| case | {' | '.join(candidates)} |\n|---|{'---:|' * len(candidates)}")
-    for shape in (shape for shape in plan.shapes() if shape.name in shapes):
+    for shape in plan.shapes():
         found: dict[str, dict[str, list[int]]] = {}
         with tempfile.TemporaryDirectory() as scratch, ExitStack() as stack:
             records = stack.enter_context(Records(Path(scratch) / "records.jsonl", "timing"))
@@ -121,7 +122,7 @@ def compare_paths(shapes: list[str], repeats: int, device: int) -> int:
     return 0
 
 
-def row_plan(device: int) -> Any:
+def row_plan(arguments: argparse.Namespace) -> Any:
     from nsight_suite.driving.plan import Plan
     from nsight_suite.protocol import load
 
@@ -131,8 +132,12 @@ def row_plan(device: int) -> Any:
         pass_name="timing",
         protocol=protocol,
         kernels=ROOT / "kernels" / "row",
-        device=device,
-        cases=protocol.cases(),
+        device=arguments.device,
+        cases=tuple(
+            case
+            for case in protocol.cases()
+            if case.shape.name in arguments.shapes and case.variant in arguments.variants
+        ),
         seed=protocol.seed,
         warmups=timing["warmups"],
         rounds=timing["rounds"],
@@ -152,4 +157,6 @@ def row_experiment() -> Any:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    from nsight_suite.command import run_command
+
+    sys.exit(run_command(main))

@@ -28,8 +28,13 @@ def build(run: RunFolder) -> None:
     run.json or the protocol cannot be read, or the folder cannot be written.
     """
     with collect(run) as connection:
-        write_parquet(connection, run.evidence)
-        write_sqlite(connection, run)
+        write(connection, run)
+
+
+def write(connection: Connection, run: RunFolder) -> None:
+    """Write an open store as the evidence of a run, in all three forms."""
+    write_parquet(connection, run.evidence)
+    write_sqlite(connection, run)
     write_duckdb(run)
 
 

@@ -50,7 +50,7 @@ def read(connection: Connection, path: Path, pass_name: str) -> None:
         elif table in TABLES:
             rows.setdefault(table, []).append(_fitting(table, record, pass_name, doubts))
         elif not str(table).startswith("_"):
-            doubts["unknown-table", f"{path.name}: table {table}"] += 1
+            doubts["unknown-table", without_paths(f"{path.name}: table {table}")] += 1
     for table, found in rows.items():
         insert_rows(connection, table, found)
     findings = [
@@ -83,7 +83,7 @@ def read(connection: Connection, path: Path, pass_name: str) -> None:
                 "pass": pass_name,
                 "file": path.name,
                 "format": "driver-records",
-                "rows": len(lines),
+                "rows": sum(len(found) for found in rows.values()),
                 "complete": end is not None,
                 "sha256": sha256(path),
             }

@@ -1,0 +1,178 @@
+"""Reports cut down to what the readers read, so that they can be published: each function copies one kind.
+
+Everything is built from lists of what may pass. A reduced report gives the same rows of evidence as the whole.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import sqlite3
+from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
+
+from nsight_suite.errors import BadReport
+from nsight_suite.evidence.paths import without_paths
+from nsight_suite.evidence.readers import driver_records, ncu_csv, sanitizer_log
+from nsight_suite.evidence.readers.ncu_csv import Kind
+from nsight_suite.evidence.readers.nsys import TABLES
+from nsight_suite.evidence.readers.nsys_export import Export, opened
+from nsight_suite.evidence.readers.workloads import wanted
+from nsight_suite.evidence.tables import tables
+
+# Beside its metrics, what tells a workload apart. Process Name and Host Name stay behind.
+_NCU_COLUMNS = frozenset(
+    {
+        *("ID", "Process ID", "Kernel Name", "Context", "Stream", "Block Size", "Grid Size", "Device", "CC"),
+        *("Metric Name", "Metric Unit", "Metric Value"),
+    }
+)
+_METADATA = {
+    "META_DATA_EXPORT": ("EXPORT_PRODUCT_VERSION", "EXPORT_SCHEMA_VERSION"),
+    "META_DATA_CAPTURE": ("CUDA_GRAPH_TRACE_OPTIONS:MODE", "CAPTURE_EVENT_TYPE"),
+}
+# NVTX events that the readers ask for by name: ranges, and the names of domains.
+_NAMED_EVENTS = (59, 60, 70, 71, 75)
+
+
+def reduce_records(source: Path, target: Path) -> None:
+    """Copy a driver's records: the values of known columns only, and no path of the machine in a text.
+
+    Line by line, so that records that were cut off, or have strange lines, stay such.
+    """
+    texts = source.read_text(encoding="utf-8", errors="replace").split("\n")
+    target.write_text("\n".join(_reduced_record(text) if text else "" for text in texts), encoding="utf-8")
+
+
+def _reduced_record(text: str) -> str:
+    try:
+        record = json.loads(text)
+    except json.JSONDecodeError:
+        record = None
+    if not isinstance(record, dict):
+        return "?"
+    table = record.get("table")
+    if table in driver_records.TABLES:
+        known = {"table", *tables()[table].column_names}
+    else:
+        known = {"table", "state", "reason"} if table == "_end" else {"table"}
+    reduced = {}
+    for name, value in record.items():
+        kept = value if name in known else None
+        reduced[without_paths(name)] = without_paths(kept) if isinstance(kept, str) else kept
+    return json.dumps(reduced)
+
+
+def reduce_nsys(source: Path, target: Path) -> None:
+    """Rebuild an nsys export with the tables and columns that are read, and only the strings that these name.
+
+    Environment, command lines, process lists, paths, hosts and users are in none of them.
+    """
+    with opened(source) as export, closing(sqlite3.connect(target)) as copy:
+        for table, needed, further in TABLES.values():
+            columns = [name for name in (*needed, *further) if name in export.columns_of(table)]
+            if columns:
+                _copy_table(export, copy, table, columns)
+        for table, suffixes in _METADATA.items():
+            if export.columns_of(table):
+                copy.execute(f'CREATE TABLE "{table}" (name TEXT, value TEXT)')
+                copy.executemany(
+                    f'INSERT INTO "{table}" VALUES (?, ?)',
+                    (
+                        (name, value)
+                        for name, values in export.metadata(table).items()
+                        if name.endswith(suffixes)
+                        for value in values
+                    ),
+                )
+        if export.columns_of("StringIds"):
+            copy.execute("CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT)")
+            copy.executemany("INSERT INTO StringIds VALUES (?, ?)", export.strings(_used_strings(copy)))
+        copy.commit()
+
+
+def _copy_table(export: Export, copy: sqlite3.Connection, table: str, columns: Sequence[str]) -> None:
+    kinds = {name: "TEXT" if name == "text" else "INTEGER" for name in columns}
+    declared = ", ".join(f'"{name}" {kind}' for name, kind in kinds.items())
+    quoted = ", ".join(f'"{name}"' for name in columns)
+    copy.execute(f'CREATE TABLE "{table}" ({declared})')
+    rows = export.connection.execute(f'SELECT rowid, {quoted} FROM "{table}"')
+    marks = ", ".join("?" * (len(columns) + 1))
+    copy.executemany(f'INSERT INTO "{table}" (rowid, {quoted}) VALUES ({marks})', rows)
+    if table == "NVTX_EVENTS" and "eventType" in columns:
+        for name in {"text", "textId"} & set(columns):
+            copy.execute(f'UPDATE "{table}" SET "{name}" = NULL WHERE eventType NOT IN {_NAMED_EVENTS}')
+
+
+def _used_strings(copy: sqlite3.Connection) -> set[int]:
+    used: set[int] = set()
+    for table, column in (
+        ("CUPTI_ACTIVITY_KIND_KERNEL", "demangledName"),
+        ("CUPTI_ACTIVITY_KIND_KERNEL", "shortName"),
+        ("CUPTI_ACTIVITY_KIND_RUNTIME", "nameId"),
+        ("NVTX_EVENTS", "textId"),
+    ):
+        known = copy.execute("SELECT name FROM pragma_table_info(?)", (table,)).fetchall()
+        if (column,) in known:
+            rows = copy.execute(f'SELECT DISTINCT "{column}" FROM "{table}" WHERE "{column}" IS NOT NULL')
+            used.update(row[0] for row in rows)
+    return used
+
+
+def reduce_ncu_csv(source: Path, target: Path, requested: Sequence[str]) -> None:
+    """Rewrite an ncu page with the columns that tell workloads apart and the metrics that enter the evidence.
+
+    Line by line, so that a page that was cut off, or has foreign lines in it, stays one that is or has.
+    """
+    page = ncu_csv.parse(source.read_text(encoding="utf-8-sig", errors="replace"), source.name)
+    kept = [
+        index
+        for index, name in enumerate(page.header)
+        if name in _NCU_COLUMNS or "_Range:PL_Type" in name or wanted(name, requested)
+    ]
+    long = "Metric Name" in page.header
+    texts = []
+    for line in page.lines:
+        if line.kind in (Kind.HEADER, Kind.UNITS, Kind.ROW):
+            named = dict(zip(page.header, line.cells, strict=True))
+            foreign = long and line.kind is Kind.ROW and not wanted(named["Metric Name"], requested)
+            texts.append("" if foreign else _csv_line([line.cells[index] for index in kept]))
+        else:
+            texts.append({Kind.SKIPPED: "", Kind.FOREIGN: "?", Kind.CUT: '"'}[line.kind])
+    target.write_text("\n".join(texts) + ("\n" if page.ended else ""), encoding="utf-8")
+
+
+def _csv_line(row: Sequence[str]) -> str:
+    text = io.StringIO()
+    csv.writer(text, quoting=csv.QUOTE_ALL, lineterminator="").writerow(row)
+    return text.getvalue()
+
+
+def reduce_sanitizer_log(source: Path, target: Path) -> None:
+    """Keep a log's summary lines alone: the others tell paths, addresses and the host's call stacks."""
+    lines = source.read_text(encoding="utf-8", errors="replace").splitlines()
+    kept = (line.rstrip() for line in lines if sanitizer_log.SUMMARY.match(line.rstrip()))
+    target.write_text("".join(f"{line}\n" for line in kept), encoding="utf-8")
+
+
+def reduce_report(source: Path, target: Path, requested: Sequence[str]) -> bool:
+    """Copy one file of reports/ in its reduced form; False for a kind that is not shared.
+
+    `requested` are the protocol's metrics. Raises BadReport for a file that cannot be read.
+    """
+    try:
+        if source.suffix == ".jsonl":
+            reduce_records(source, target)
+        elif source.suffix == ".sqlite":
+            reduce_nsys(source, target)
+        elif source.suffix == ".csv":
+            reduce_ncu_csv(source, target, requested)
+        elif source.suffix == ".log":
+            reduce_sanitizer_log(source, target)
+        else:
+            return False
+    except (OSError, ValueError) as error:
+        raise BadReport(f"{source.name} cannot be read: {error}.") from error
+    return True

@@ -1,0 +1,169 @@
+"""A copy of a run that is fit to publish: reduced reports, the same evidence, nothing private."""
+
+from __future__ import annotations
+
+import getpass
+import os
+import shutil
+import socket
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from nsight_suite.errors import SuiteError, UsageError
+from nsight_suite.evidence.paths import argument_without_path, without_paths
+from nsight_suite.evidence.tables import tables
+from nsight_suite.protocol import load
+from nsight_suite.runfolder import RunFolder, sha256, write_json
+
+if TYPE_CHECKING:
+    from nsight_suite.evidence.store import Connection
+
+_RUN_KEYS = (
+    *("format", "run_id", "experiment", "created_utc", "suite_version", "source", "quick", "state", "device"),
+    *("protocol_sha256", "passes", "cases"),
+)
+_PASS_KEYS = ("pass", "state", "exit_status", "started_utc", "duration_ns", "options")
+_STEP_KEYS = ("exit_status", "duration_ns", "timed_out")
+# What a copy may tell otherwise: its files are smaller, so their sizes and hashes differ.
+_DIFFERENT = {"artifact": None, "report": "sha256"}
+_PUBLIC = {"device": ("uuid", "name", "driver_version"), "tool": ("name", "version")}
+
+
+def share(
+    run: RunFolder, out: Path, *, force: bool = False, environment: Mapping[str, str] | None = None
+) -> RunFolder:
+    """Write a copy of `run` to the new folder `out`, whole or not at all, and return it.
+
+    Raises SuiteError for a run that is not complete (unless `force`), for a copy whose reports do not give the
+    run's own evidence, and for one that still tells of this machine. `environment` is this process's own.
+    """
+    from nsight_suite.evidence.build import collect, write
+
+    _check(run, out, force)
+    draft = RunFolder(out.parent / f".{out.name}.{os.getpid()}")
+    try:
+        _copy_sources(run, draft)
+        with collect(run) as original, collect(draft) as copied:
+            _compare(original, copied)
+            write(copied, draft)
+            _refuse_leaks(run, draft, copied, os.environ if environment is None else environment)
+        if out.exists():
+            out.rmdir()
+        draft.path.rename(out)
+    except OSError as error:
+        raise SuiteError(f"Cannot write {out}: {error.strerror or error}.") from error
+    finally:
+        shutil.rmtree(draft.path, ignore_errors=True)
+    return RunFolder(out)
+
+
+def _check(run: RunFolder, out: Path, force: bool) -> None:
+    state = run.read_run().get("state")
+    if state != "complete" and not force:
+        raise UsageError(
+            f"The run {run.path} is {state}, so a copy of it would not show the whole experiment.",
+            f"Finish it with --resume {run.path}, or share it as it is with --force.",
+        )
+    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise UsageError(f"'{out}' exists already.", "Give --out a folder that does not exist yet.")
+    if run.path.resolve() in out.resolve().parents:
+        raise UsageError(f"'{out}' lies inside the run.", "Give --out a folder elsewhere.")
+
+
+def _copy_sources(run: RunFolder, draft: RunFolder) -> None:
+    """Everything that evidence is built from, reduced."""
+    from nsight_suite.evidence.reduction import reduce_report
+
+    draft.reports.mkdir(parents=True)
+    draft.protocol.parent.mkdir()
+    for source, target in ((run.protocol, draft.protocol), (run.expected, draft.expected)):
+        if source.is_file():
+            shutil.copyfile(source, target)
+    asked = run.read_run()
+    arguments = [argument_without_path(str(part)) for part in asked.get("argv", [])]
+    write_json(draft.run_json, {**_only(asked, _RUN_KEYS), "argv": arguments})
+    requested = load(run.protocol).metrics
+    for path in sorted(run.reports.glob("*")):
+        if path.is_file() and not path.name.startswith("."):
+            reduce_report(path, draft.reports / path.name, requested)
+    for name, record in run.pass_records().items():
+        write_json(draft.passes / f"{name}.json", _pass_record(draft, record))
+
+
+def _pass_record(draft: RunFolder, record: Mapping[str, Any]) -> dict[str, Any]:
+    reason = record.get("reason")
+    kept = [entry["path"] for entry in record.get("artifacts") or [] if (draft.path / entry["path"]).is_file()]
+    return {
+        **_only(record, _PASS_KEYS),
+        "reason": reason and without_paths(str(reason)),
+        "steps": [
+            {"argv": [argument_without_path(str(part)) for part in step["argv"]], **_only(step, _STEP_KEYS)}
+            for step in record.get("steps") or []
+        ],
+        "tools": {name: without_paths(str(version)) for name, version in (record.get("tools") or {}).items()},
+        "artifacts": [
+            {
+                "path": path,
+                "bytes": (draft.path / path).stat().st_size,
+                "sha256": sha256(draft.path / path),
+                "private": False,
+            }
+            for path in kept
+        ],
+    }
+
+
+def _only(data: Mapping[str, Any], keys: tuple[str, ...]) -> dict[str, Any]:
+    return {key: data[key] for key in keys if key in data}
+
+
+def _compare(original: Connection, copied: Connection) -> None:
+    """The copy must support every claim that the run supports, and no other."""
+    for name, table in tables().items():
+        without = _DIFFERENT.get(name, "")
+        if without is None:
+            continue
+        columns = ", ".join(f'"{column}"' for column in table.column_names if column != without)
+        sql = f'SELECT {columns} FROM "{name}" ORDER BY ALL'
+        if original.execute(sql).fetchall() != copied.execute(sql).fetchall():
+            raise SuiteError(
+                f"The reduced reports do not give the run's evidence: table '{name}' differs.",
+                "A report of this run cannot be shared. If it is an .ncu-rep alone, print it as CSV beside it.",
+            )
+
+
+def _refuse_leaks(run: RunFolder, draft: RunFolder, copied: Connection, environment: Mapping[str, str]) -> None:
+    from nsight_suite.evidence.leaks import leaks, secrets_of_export, secrets_of_machine
+
+    secrets = secrets_of_machine(
+        environment,
+        host=socket.gethostname(),
+        user=getpass.getuser(),
+        home=str(Path.home()),
+        folders=[run.path.resolve()],
+    )
+    for export in run.reports.glob("*.sqlite"):
+        secrets += secrets_of_export(export)
+    # What the evidence says by design is no secret, even when the environment repeats it.
+    public = _texts(copied, _PUBLIC)
+    secrets = [secret for secret in secrets if secret.text not in public]
+    everything = {
+        name: [c.name for c in table.columns if c.type == "VARCHAR"] for name, table in tables().items()
+    }
+    found = list(leaks(draft.path, secrets, _texts(copied, everything)))
+    if found:
+        told = "; ".join(f"{leak.path.relative_to(draft.path)} holds {leak.what}" for leak in found[:5])
+        raise SuiteError(
+            f"The copy was not kept, because it would tell private things: {told}.",
+            "Give ranges, variants and shapes names without them, and capture again.",
+        )
+
+
+def _texts(connection: Connection, columns: Mapping[str, Sequence[str]]) -> set[str]:
+    found: set[str] = set()
+    for table, names in columns.items():
+        for name in names:
+            rows = connection.execute(f'SELECT DISTINCT "{name}" FROM "{table}" WHERE "{name}" IS NOT NULL')
+            found.update(row[0] for row in rows.fetchall())
+    return found

@@ -11,7 +11,9 @@ from pathlib import Path
 from nsight_suite.driving.experiment import Experiment
 from nsight_suite.driving.plan import Plan, load_plan
 from nsight_suite.driving.records import Records
-from nsight_suite.errors import SuiteError
+from nsight_suite.errors import CannotMeasure, SuiteError
+
+_EXTRA = 'Install the suite with its GPU extra: pip install "nsight-suite[cuda13]" (or cuda12).'
 
 OK, CHECK_FAILED, COULD_NOT_MEASURE = 0, 1, 2
 
@@ -41,13 +43,14 @@ def run_driver(experiment: Experiment, argv: Sequence[str] | None = None) -> int
 def _run(plan: Plan, experiment: Experiment, records: Records, build_folder: Path) -> int:
     """Run the pass; whatever happens but a kill, the last record says how it ended."""
     try:
-        # Imported here: on a machine without these packages the reason still reaches the records.
+        # Imported here: where CuPy, CUDA bindings or NVTX are missing, the reason still reaches the records.
         from nsight_suite.driving.bench import Bench
         from nsight_suite.driving.checking import CheckFailed
         from nsight_suite.driving.device import open_device
         from nsight_suite.driving.passes import run_pass
-    except SuiteError as error:
-        return _failed(records, str(error), COULD_NOT_MEASURE)
+    except ImportError as error:
+        missing = CannotMeasure(f"The GPU cannot be used from Python: {error}.", _EXTRA)
+        return _failed(records, str(missing), COULD_NOT_MEASURE)
     try:
         run_pass(Bench(plan, open_device(plan.device), records, build_folder), experiment)
     except CheckFailed as error:

@@ -7,16 +7,11 @@ from dataclasses import dataclass
 from importlib import metadata
 from typing import Any
 
+import cupy
+from cuda.bindings import driver
+
 from nsight_suite.driving.calls import call
 from nsight_suite.errors import CannotMeasure
-
-_EXTRA = 'Install the suite with its GPU extra: pip install "nsight-suite[cuda13]" (or cuda12).'
-
-try:
-    import cupy
-    from cuda.bindings import driver
-except ImportError as error:
-    raise CannotMeasure(f"The GPU cannot be used: {error}.", _EXTRA) from error
 
 
 @dataclass(frozen=True)

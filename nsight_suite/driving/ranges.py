@@ -5,15 +5,7 @@ from __future__ import annotations
 from contextlib import AbstractContextManager
 from typing import Any
 
-from nsight_suite.errors import CannotMeasure
-
-try:
-    import nvtx
-except ImportError as error:
-    raise CannotMeasure(
-        "The ranges that name each case need the package nvtx, which is missing.",
-        'Install the suite with its GPU extra: pip install "nsight-suite[cuda13]" (or cuda12).',
-    ) from error
+import nvtx
 
 DOMAIN = "nsight_suite"
 

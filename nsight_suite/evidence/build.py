@@ -10,15 +10,16 @@ from typing import Any
 
 from nsight_suite import __version__
 from nsight_suite.errors import BadReport
+from nsight_suite.evidence.files import PassRecord, artifacts, note_changed_files, note_missing_report
+from nsight_suite.evidence.notes import note_doubts
 from nsight_suite.evidence.paths import argument_without_path, without_paths
 from nsight_suite.evidence.readers import driver_records, ncu_csv, ncu_rep, nsys, sanitizer_log
 from nsight_suite.evidence.sqlite import write_sqlite
 from nsight_suite.evidence.store import Connection, empty_store, insert_rows, write_duckdb, write_parquet
 from nsight_suite.protocol import Protocol, load
-from nsight_suite.runfolder import RunFolder, sha256
+from nsight_suite.runfolder import RunFolder
 
 Reader = Callable[[Connection, Path, str], None]
-PassRecord = Mapping[str, Any]
 
 
 def build(run: RunFolder) -> None:
@@ -50,9 +51,9 @@ def collect(run: RunFolder) -> Connection:
         _insert_pass(connection, name, records.get(name))
         for readers in _reports(run, name, protocol):
             _read(connection, name, readers)
-        _note_missing_report(connection, run, name, records.get(name))
-    insert_rows(connection, "artifact", _artifacts(run, records))
-    _note_changed_files(connection, run, records)
+        note_missing_report(connection, run, name, records.get(name))
+    insert_rows(connection, "artifact", artifacts(run, records))
+    note_changed_files(connection, run, records)
     _keep_first_version(connection)
     return connection
 
@@ -87,7 +88,7 @@ def _insert_pass(connection: Connection, name: str, record: PassRecord | None) -
     if record is None:
         reason = f"The pass {name} was asked for and never finished. Continue the run with --resume."
         insert_rows(connection, "pass", [{"pass": name, "state": "absent", "reason": reason}])
-        _note(connection, "absent-pass", name, name, reason)
+        note_doubts(connection, name, [("absent-pass", name, reason)])
         return
     steps = record.get("steps") or []
     options = record.get("options") or {}
@@ -116,7 +117,7 @@ def _insert_pass(connection: Connection, name: str, record: PassRecord | None) -
         ({"pass": name, "name": tool, "version": version} for tool, version in sorted(tools.items())),
     )
     if record.get("state") != "ok":
-        _note(connection, "failed-pass", name, name, told or "No reason was recorded.")
+        note_doubts(connection, name, [("failed-pass", name, told or "No reason was recorded.")])
 
 
 def _reports(run: RunFolder, name: str, protocol: Protocol) -> Iterator[list[tuple[Path, Reader]]]:
@@ -144,67 +145,11 @@ def _read(connection: Connection, name: str, readers: list[tuple[Path, Reader]])
         try:
             reader(connection, path, name)
         except BadReport as error:
-            _note(connection, "unreadable-report", name, path.name, f"{error.what} {error.way_out}".strip())
+            note_doubts(
+                connection, name, [("unreadable-report", path.name, f"{error.what} {error.way_out}".strip())]
+            )
         else:
             return
-
-
-def _note_missing_report(connection: Connection, run: RunFolder, name: str, record: PassRecord | None) -> None:
-    """A profiler's pass that ended well must have left its report."""
-    readable = {"nsys": ("sqlite",), "ncu": ("csv", "ncu-rep")}.get(name.partition("-")[0])
-    if record is None or record.get("state") != "ok" or readable is None:
-        return
-    if any((run.reports / f"{name}.{suffix}").exists() for suffix in readable):
-        return
-    file = f"{name}.{readable[0]}"
-    reason = f"reports/{file} is missing."
-    if (run.reports / f"{name}.nsys-rep").exists():
-        reason += f" Make it: nsys export --type sqlite --output {file} {name}.nsys-rep"
-    _note(connection, "missing-report", name, file, reason)
-
-
-def _artifacts(run: RunFolder, records: Mapping[str, PassRecord]) -> Iterator[dict[str, object]]:
-    private = {entry["path"]: bool(entry["private"]) for entry in _recorded_files(records)}
-    for path in sorted([*run.protocol.parent.glob("*"), *run.reports.glob("*")]):
-        if path.is_file() and not path.name.startswith("."):
-            inside = path.relative_to(run.path).as_posix()
-            yield {
-                "path": inside,
-                "role": _role(path),
-                "bytes": path.stat().st_size,
-                "sha256": sha256(path),
-                "private": private.get(inside, path.parent.name == "reports"),
-            }
-
-
-def _role(path: Path) -> str:
-    if path.parent.name == "protocol":
-        return "protocol"
-    return {".jsonl": "records", ".log": "log"}.get(path.suffix, "report")
-
-
-def _note_changed_files(connection: Connection, run: RunFolder, records: Mapping[str, PassRecord]) -> None:
-    """What a pass left must still be as it was. Private files may stay behind when a run is shared."""
-    for entry in _recorded_files(records):
-        path = run.path / entry["path"]
-        if path.is_file():
-            if sha256(path) != entry["sha256"]:
-                reason = (
-                    f"{entry['path']} is not the file that its pass left: it was changed or cut afterwards."
-                )
-                _note(connection, "changed-report", entry["pass"], path.name, reason)
-        elif not entry["private"]:
-            _note(connection, "missing-report", entry["pass"], path.name, f"{entry['path']} is missing.")
-
-
-def _recorded_files(records: Mapping[str, PassRecord]) -> Iterator[dict[str, Any]]:
-    for name, record in records.items():
-        for entry in record.get("artifacts") or []:
-            yield {**entry, "pass": name}
-
-
-def _note(connection: Connection, code: str, name: str, subject: str, reason: str) -> None:
-    insert_rows(connection, "finding", [{"code": code, "pass": name, "subject": subject, "reason": reason}])
 
 
 def _keep_first_version(connection: Connection) -> None:

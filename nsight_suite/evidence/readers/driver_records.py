@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from nsight_suite.errors import BadReport
+from nsight_suite.evidence.notes import Doubt, note_doubts, note_report
 from nsight_suite.evidence.paths import without_paths
 from nsight_suite.evidence.store import Connection, insert_rows
 from nsight_suite.evidence.tables import tables
-from nsight_suite.runfolder import sha256
 
 # Tables that a driver may fill. What the profilers saw comes from their reports alone.
 TABLES = frozenset(
@@ -53,42 +53,24 @@ def read(connection: Connection, path: Path, pass_name: str) -> None:
             doubts["unknown-table", without_paths(f"{path.name}: table {table}")] += 1
     for table, found in rows.items():
         insert_rows(connection, table, found)
-    findings = [
-        {"code": code, "subject": subject, "reason": f"{count} lines: {_REASONS[code]}"}
-        for (code, subject), count in sorted(doubts.items())
+    found_doubts: list[Doubt] = [
+        (code, subject, f"{count} lines: {_REASONS[code]}") for (code, subject), count in sorted(doubts.items())
     ]
     if end is None:
-        findings.append(
-            {
-                "code": "truncated-records",
-                "subject": path.name,
-                "reason": f"{path.name} stops at line {len(lines)} without its last record. The driver was "
-                "ended early; the rows before are kept. Run the pass again with --resume.",
-            }
+        found_doubts.append(
+            (
+                "truncated-records",
+                path.name,
+                f"{path.name} stops at line {len(lines)} without its last record. The driver was ended early; "
+                "the rows before are kept. Run the pass again with --resume.",
+            )
         )
     elif end.get("state") != "ok":
-        findings.append(
-            {
-                "code": "driver-failed",
-                "subject": path.name,
-                "reason": without_paths(str(end.get("reason") or "The driver gave no reason.")),
-            }
-        )
-    insert_rows(connection, "finding", ({"pass": pass_name, **finding} for finding in findings))
-    insert_rows(
-        connection,
-        "report",
-        [
-            {
-                "pass": pass_name,
-                "file": path.name,
-                "format": "driver-records",
-                "rows": sum(len(found) for found in rows.values()),
-                "complete": end is not None,
-                "sha256": sha256(path),
-            }
-        ],
-    )
+        reason = without_paths(str(end.get("reason") or "The driver gave no reason."))
+        found_doubts.append(("driver-failed", path.name, reason))
+    note_doubts(connection, pass_name, found_doubts)
+    count = sum(len(found) for found in rows.values())
+    note_report(connection, pass_name, path, "driver-records", rows=count, complete=end is not None)
 
 
 _REASONS = {

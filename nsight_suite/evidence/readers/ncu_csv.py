@@ -13,9 +13,9 @@ from enum import Enum
 from pathlib import Path
 
 from nsight_suite.errors import BadReport
+from nsight_suite.evidence.notes import Doubt, note_doubts, note_report
 from nsight_suite.evidence.readers.workloads import DOMAIN, Cell, Workload, insert
-from nsight_suite.evidence.store import Connection, insert_rows
-from nsight_suite.runfolder import sha256
+from nsight_suite.evidence.store import Connection
 
 _SUMMARY = ("Minimum", "Maximum", "Average")
 # Domain:Range:PL_Type:PL_Value:CLR_Type:Color:Msg_Type:Msg, where the message is the range's name once more.
@@ -72,38 +72,18 @@ def read(connection: Connection, path: Path, pass_name: str, requested: Sequence
         raise BadReport(f"{path.name} cannot be read: {error.strerror}.") from error
     page = parse(text, path.name)
     count = insert(connection, path, pass_name, list(workloads(page)), requested)
-    insert_rows(
-        connection,
-        "report",
-        [
-            {
-                "pass": pass_name,
-                "file": path.name,
-                "format": "ncu-csv",
-                "rows": count,
-                "complete": page.truncated is None,
-                "sha256": sha256(path),
-            }
-        ],
-    )
-    doubts = []
+    note_report(connection, pass_name, path, "ncu-csv", rows=count, complete=page.truncated is None)
+    doubts: list[Doubt] = []
     if page.truncated:
-        doubts.append(
-            ("truncated-report", f"{page.truncated}. The whole rows before are kept. Export it again.")
-        )
+        told = f"{page.truncated}. The whole rows before are kept. Export it again."
+        doubts.append(("truncated-report", path.name, told))
     if foreign := len(page.rows(Kind.FOREIGN)):
-        doubts.append(
-            (
-                "foreign-lines",
-                f"{foreign} lines of {path.name} are no rows of its table and were left out. "
-                "Print the page with --log-file, which keeps the program's own output out of it.",
-            )
+        told = (
+            f"{foreign} lines of {path.name} are no rows of its table and were left out. "
+            "Print the page with --log-file, which keeps the program's own output out of it."
         )
-    insert_rows(
-        connection,
-        "finding",
-        ({"code": code, "pass": pass_name, "subject": path.name, "reason": why} for code, why in doubts),
-    )
+        doubts.append(("foreign-lines", path.name, told))
+    note_doubts(connection, pass_name, doubts)
 
 
 def parse(text: str, name: str) -> Page:

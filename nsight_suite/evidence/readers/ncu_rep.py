@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from nsight_suite.errors import BadReport
+from nsight_suite.evidence.notes import note_report
 from nsight_suite.evidence.readers.workloads import DOMAIN, Cell, Workload, insert, wanted
-from nsight_suite.evidence.store import Connection, insert_rows
-from nsight_suite.runfolder import sha256
+from nsight_suite.evidence.store import Connection
 
 
 def read(connection: Connection, path: Path, pass_name: str, requested: Sequence[str] = ()) -> None:
@@ -34,20 +34,7 @@ def read(connection: Connection, path: Path, pass_name: str, requested: Sequence
             f"{path.name} cannot be loaded: {error}.", "It is cut off, or of a newer ncu than ncu-report knows."
         ) from error
     count = insert(connection, path, pass_name, found, requested)
-    insert_rows(
-        connection,
-        "report",
-        [
-            {
-                "pass": pass_name,
-                "file": path.name,
-                "format": "ncu-rep",
-                "rows": count,
-                "complete": True,
-                "sha256": sha256(path),
-            }
-        ],
-    )
+    note_report(connection, pass_name, path, "ncu-rep", rows=count, complete=True)
 
 
 def _workloads(ncu_report: Any, context: Any, requested: Sequence[str]) -> Iterator[Workload]:

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from nsight_suite.errors import BadReport
+from nsight_suite.evidence.notes import Doubt, note_doubts, note_report
 from nsight_suite.evidence.readers.nsys_export import Export, opened, stage
 from nsight_suite.evidence.store import Connection, DatabaseError, append, insert_rows
-from nsight_suite.runfolder import sha256
 
 # staging name: (table of the export, columns without which nothing can be said, further columns)
 _BIG, _TEXT = "BIGINT", "VARCHAR"
@@ -99,33 +99,20 @@ def read(connection: Connection, path: Path, pass_name: str) -> None:
         (kernels,) = connection.execute("SELECT count(*) FROM nsys.kernel").fetchall()[0]
     finally:
         connection.execute("DROP SCHEMA nsys CASCADE")
-    insert_rows(
+    note_report(
         connection,
-        "report",
-        [
-            {
-                "pass": pass_name,
-                "file": path.name,
-                "format": "nsys-sqlite",
-                "tool_version": origin.tool_version,
-                "schema_version": origin.schema_version,
-                "graph_trace": origin.graph_trace,
-                "rows": kernels if present["CUPTI_ACTIVITY_KIND_KERNEL"] else None,
-                "complete": True,
-                "sha256": sha256(path),
-            }
-        ],
+        pass_name,
+        path,
+        "nsys-sqlite",
+        rows=kernels if present["CUPTI_ACTIVITY_KIND_KERNEL"] else None,
+        complete=True,
+        tool_version=origin.tool_version,
+        schema_version=origin.schema_version,
+        graph_trace=origin.graph_trace,
     )
     if origin.tool_version:
         insert_rows(connection, "tool", [{"pass": pass_name, "name": "nsys", "version": origin.tool_version}])
-    insert_rows(
-        connection,
-        "finding",
-        (
-            {"code": code, "pass": pass_name, "subject": subject, "reason": reason}
-            for code, subject, reason in doubts
-        ),
-    )
+    note_doubts(connection, pass_name, doubts)
 
 
 def _project(connection: Connection, path: Path) -> None:
@@ -141,7 +128,7 @@ def _project(connection: Connection, path: Path) -> None:
     connection.commit()
 
 
-def _stage(connection: Connection, export: Export) -> Iterator[tuple[str, str, str]]:
+def _stage(connection: Connection, export: Export) -> Iterator[Doubt]:
     for into, (table, needed, further) in TABLES.items():
         columns = {**dict.fromkeys(needed, _BIG), **further}
         if not stage(connection, export, table, f"nsys.{into}", columns):
@@ -152,7 +139,7 @@ def _stage(connection: Connection, export: Export) -> Iterator[tuple[str, str, s
             )
 
 
-def _doubts_of_shape(origin: Origin, present: Mapping[str, frozenset[str]]) -> Iterator[tuple[str, str, str]]:
+def _doubts_of_shape(origin: Origin, present: Mapping[str, frozenset[str]]) -> Iterator[Doubt]:
     for table, needed, _ in TABLES.values():
         if missing := [f"{table}.{name}" for name in needed if present[table] and name not in present[table]]:
             yield (

@@ -6,8 +6,8 @@ import re
 from pathlib import Path
 
 from nsight_suite.errors import BadReport
+from nsight_suite.evidence.notes import note_doubts, note_report
 from nsight_suite.evidence.store import Connection, insert_rows
-from nsight_suite.runfolder import sha256
 
 # "========= ERROR SUMMARY: 0 errors", or "========= RACECHECK SUMMARY: 0 hazards displayed (0 errors, …)"
 SUMMARY = re.compile(r"=+ ((?:ERROR|RACECHECK) SUMMARY: (\d+) (?:error|hazard).*)")
@@ -36,31 +36,10 @@ def read(connection: Connection, path: Path, pass_name: str) -> None:
             }
         ],
     )
-    insert_rows(
-        connection,
-        "report",
-        [
-            {
-                "pass": pass_name,
-                "file": path.name,
-                "format": "sanitizer-log",
-                "rows": len(found),
-                "complete": bool(found),
-                "sha256": sha256(path),
-            }
-        ],
-    )
+    note_report(connection, pass_name, path, "sanitizer-log", rows=len(found), complete=bool(found))
     if not found:
-        insert_rows(
-            connection,
-            "finding",
-            [
-                {
-                    "code": "no-sanitizer-summary",
-                    "pass": pass_name,
-                    "subject": path.name,
-                    "reason": f"{path.name} has no summary, so the number of errors is unknown. "
-                    f"{tool} was ended early or could not start; see the pass's log.",
-                }
-            ],
+        reason = (
+            f"{path.name} has no summary, so the number of errors is unknown. {tool} was ended early or "
+            "could not start; see the pass's log."
         )
+        note_doubts(connection, pass_name, [("no-sanitizer-summary", path.name, reason)])

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from nsight_suite.evidence.notes import Doubt, note_doubts
 from nsight_suite.evidence.readers import units
 from nsight_suite.evidence.store import Connection, insert_rows
 
@@ -48,7 +49,7 @@ def insert(
         "counter",
         (row for workload in workloads for row in _rows(workload, pass_name, requested)),
     )
-    insert_rows(connection, "finding", _missing(workloads, path, pass_name, requested))
+    note_doubts(connection, pass_name, _missing(workloads, path, requested))
     connection.execute("SET VARIABLE pass_name = $name", {"name": pass_name})
     connection.execute(Path(__file__).with_name("ncu_order.sql").read_text(encoding="utf-8"))
     return len(workloads)
@@ -87,9 +88,7 @@ def _value(cell: Cell) -> dict[str, object]:
     return {"value": float(base[0]), "unit": base[1]}
 
 
-def _missing(
-    workloads: Sequence[Workload], path: Path, pass_name: str, requested: Sequence[str]
-) -> Iterator[dict[str, object]]:
+def _missing(workloads: Sequence[Workload], path: Path, requested: Sequence[str]) -> Iterator[Doubt]:
     graphs = any(workload.is_graph for workload in workloads)
     for metric in requested:
         # ncu writes these for graph workloads only.
@@ -97,10 +96,9 @@ def _missing(
             continue
         absent = sum(metric not in workload.metrics for workload in workloads)
         if absent:
-            yield {
-                "code": "missing-metric",
-                "pass": pass_name,
-                "subject": metric,
-                "reason": f"{path.name} lacks {metric} for {absent} of {len(workloads)} workloads, so it is "
-                "unknown there. The GPU or this ncu may not know it: see ncu --query-metrics.",
-            }
+            yield (
+                "missing-metric",
+                metric,
+                f"{path.name} lacks {metric} for {absent} of {len(workloads)} workloads, so it is unknown "
+                "there. The GPU or this ncu may not know it: see ncu --query-metrics.",
+            )

@@ -19,7 +19,7 @@ import hashlib
 import json
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -81,7 +81,8 @@ class RunFolder:
 
     def pass_records(self) -> dict[str, dict[str, Any]]:
         """The record of every finished pass, by pass name."""
-        return {path.stem: read_json(path) for path in sorted(self.passes.glob("*.json"))}
+        # A killed process may leave files under temporary names, which begin with a dot.
+        return {path.stem: read_json(path) for path in sorted(self.passes.glob("[!.]*.json"))}
 
 
 def read_json(path: Path) -> dict[str, Any]:
@@ -116,7 +117,8 @@ def replacing(path: Path) -> Iterator[Path]:
     except OSError as error:
         raise SuiteError(f"Cannot write {path}: {error.strerror or error}.") from error
     finally:
-        temporary.unlink(missing_ok=True)
+        with suppress(OSError):  # where not even that can be done, the error above says why
+            temporary.unlink(missing_ok=True)
 
 
 def sha256(path: Path) -> str:

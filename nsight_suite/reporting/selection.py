@@ -8,11 +8,16 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Shown:
-    """One table of the report. `columns` maps a query's columns to headings, in the order of the table."""
+    """One table of the report.
+
+    `columns` maps the query's columns to headings, in order. `noted` names columns whose distinct values are
+    printed below the table instead, the last of them being the note and the others what it is about.
+    """
 
     query: str
     title: str
     columns: Mapping[str, str]
+    noted: tuple[str, ...] = ()
 
 
 _CASE = {"case_id": "case"}
@@ -47,7 +52,7 @@ KEY_TABLES = (
         "DRAM bytes per invocation",
         {
             **_CASE,
-            "cache_control": "caches flushed",
+            "cache_control": "cache control",
             "scope": "measured as",
             "dram_read_bytes": "DRAM reads",
             "logical_read_bytes": "logical reads",
@@ -55,8 +60,8 @@ KEY_TABLES = (
             "dram_write_bytes": "DRAM writes",
             "logical_write_bytes": "logical writes",
             "write_ratio": "ratio",
-            "caveat": "caveat",
         },
+        noted=("cache_control", "scope", "caveat"),
     ),
     Shown(
         "host_completion",
@@ -223,20 +228,6 @@ ENVIRONMENT = (
     ),
 )
 
-VALIDATION = (
-    Shown(
-        "validation",
-        "Checks of the output arrays",
-        {
-            **_CASE,
-            "pass": "pass",
-            "check": "check",
-            "fixtures": "inputs",
-            "held_out": "of them held out",
-            "failed": "failed",
-            "worst": "worst",
-            "limit": "limit",
-        },
-    ),
+CHECKS = (
     Shown("sanitizer", "compute-sanitizer", {"tool": "tool", "errors": "errors", "summary": "its own summary"}),
 )

@@ -30,21 +30,38 @@ class Heading:
 class TextTable:
     """A table ready to print. `query` is the named query that gives it whole, in base units."""
 
-    anchor: str
     title: str
     query: str
     about: str
     columns: tuple[Heading, ...]
     rows: tuple[tuple[str, ...], ...]
+    notes: tuple[str, ...]
 
 
 def text_table(
-    title: str, query: str, about: str, rows: Sequence[Mapping[str, object]], columns: Mapping[str, str]
+    title: str,
+    query: str,
+    about: str,
+    rows: Sequence[Mapping[str, object]],
+    columns: Mapping[str, str],
+    *,
+    noted: Sequence[str] = (),
 ) -> TextTable:
-    """Rows of a query as a table: `columns` maps the columns to print to their headings, in order."""
+    """Rows of a query as a table: `columns` maps the columns to print to their headings, in order.
+
+    Distinct values of the columns `noted` become notes: the last column is the note, the others say of what.
+    """
     formatted = [_column(name, heading, [row[name] for row in rows]) for name, heading in columns.items()]
     cells = tuple(zip(*(values for _, values in formatted), strict=True)) if rows else ()
-    return TextTable(query.replace("_", "-"), title, query, about, tuple(head for head, _ in formatted), cells)
+    notes = dict.fromkeys(tuple(_text(row[name]) for name in noted) for row in rows) if noted else {}
+    return TextTable(
+        title,
+        query,
+        about,
+        tuple(head for head, _ in formatted),
+        cells,
+        tuple(f"{', '.join(what)}: {note}" for *what, note in notes if note != MISSING),
+    )
 
 
 def _column(name: str, heading: str, values: Sequence[object]) -> tuple[Heading, list[str]]:

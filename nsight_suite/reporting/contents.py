@@ -1,0 +1,199 @@
+"""What a report says, gathered from a run: every text and number, ready to be set in HTML or Markdown."""
+
+from __future__ import annotations
+
+import base64
+import shlex
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from nsight_suite import __version__, protocol
+from nsight_suite.drawing import drawings
+from nsight_suite.errors import SuiteError
+from nsight_suite.evidence.store import Store
+from nsight_suite.querying import find_query, open_evidence, run_named
+from nsight_suite.reconciliation import reconcile_run
+from nsight_suite.reconciliation.findings import AppliedRule, CaseVerdicts, Reconciliation
+from nsight_suite.reporting.doubts import Doubt, gather_doubts
+from nsight_suite.reporting.selection import CHECKS, ENVIRONMENT, KEY_TABLES, Shown
+from nsight_suite.reporting.tables import TextTable, text_table
+from nsight_suite.runfolder import RunFolder
+from nsight_suite.sources import ExperimentSource, recorded_runs
+
+_HEADLINES = {
+    0: ("agree", "Reconciled: every verdict is agreement, or explained by a named effect."),
+    1: ("disagree", "The evidence disagrees with itself or with what the experiment declares."),
+    2: ("cannot-answer", "Nothing disagrees, but not everything can be answered."),
+}
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The report's first words: a verdict, a sentence, and how many findings stand behind it."""
+
+    verdict: str
+    headline: str
+    detail: str
+
+
+@dataclass(frozen=True)
+class ShownFigure:
+    """A figure as it stands in the report: SVG as a data URI, so that nothing is loaded from elsewhere."""
+
+    name: str
+    about: str
+    queries: tuple[str, ...]
+    svg_base64: str
+
+
+@dataclass(frozen=True)
+class Report:
+    """Everything that both forms of a report show."""
+
+    run_id: str
+    run_name: str
+    experiment: str
+    title: str
+    question: str
+    suite_version: str
+    outcome: Outcome
+    cases: tuple[CaseVerdicts, ...]
+    doubts: tuple[Doubt, ...]
+    figures: tuple[ShownFigure, ...]
+    tables: tuple[TextTable, ...]
+    rules: tuple[AppliedRule, ...]
+    checks_summary: str
+    checks: tuple[TextTable, ...]
+    environment: tuple[TextTable, ...]
+    facts: Mapping[str, str]
+    processes: Mapping[str, tuple[str, ...]]
+
+
+def gather(run: RunFolder, experiment: ExperimentSource | None = None) -> Report:
+    """Ask, reconcile and draw: everything that the report of a run shows.
+
+    Raises CannotAnswer when the run holds no evidence at all; what is merely missing is said in its place.
+    """
+    info = run.read_run()
+    name = str(info["experiment"])
+    store = open_evidence(run)
+    reconciliation = reconcile_run(run)
+    title, question = _title(run, name)
+    validation = run_named(store, "validation", name).records()
+    return Report(
+        run_id=str(info["run_id"]),
+        run_name=_run_name(run),
+        experiment=name,
+        title=title,
+        question=question,
+        suite_version=__version__,
+        outcome=_outcome(reconciliation),
+        cases=reconciliation.cases,
+        doubts=gather_doubts(reconciliation),
+        figures=_figures(run, experiment),
+        tables=_tables(store, KEY_TABLES, name),
+        rules=reconciliation.rules,
+        checks_summary=_checks_summary(validation),
+        checks=(_checks_table(validation), *_tables(store, CHECKS, name)),
+        environment=_tables(store, ENVIRONMENT, name),
+        facts=_facts(info),
+        processes={
+            pass_name: tuple(shlex.join(map(str, step["argv"])) for step in record.get("steps", ()))
+            for pass_name, record in run.pass_records().items()
+        },
+    )
+
+
+def _title(run: RunFolder, name: str) -> tuple[str, str]:
+    """The experiment's own words. A run made from foreign reports may come without a protocol."""
+    try:
+        declared = protocol.load(run.protocol)
+    except SuiteError:
+        return name, ""
+    return declared.title, declared.question
+
+
+def _run_name(run: RunFolder) -> str:
+    recorded = {path.resolve() for path in recorded_runs()}
+    return f"examples/{run.path.name}" if run.path.resolve() in recorded else run.path.resolve().name
+
+
+def _outcome(reconciliation: Reconciliation) -> Outcome:
+    verdict, headline = _HEADLINES[reconciliation.exit_status]
+    counts = Counter(finding.verdict for finding in reconciliation.findings)
+    told = ", ".join(f"{counts[word]} {word}" for word in ("agree", "explained", "disagree", "cannot-answer"))
+    return Outcome(verdict, headline, f"{len(reconciliation.cases)} cases; findings: {told}.")
+
+
+def _figures(run: RunFolder, experiment: ExperimentSource | None) -> tuple[ShownFigure, ...]:
+    return tuple(
+        ShownFigure(
+            drawing.source.name,
+            drawing.source.about,
+            tuple(query["name"] for query in drawing.provenance["queries"] if query["name"]),
+            base64.b64encode(drawing.svg).decode(),
+        )
+        for drawing in drawings(run, experiment=experiment)
+    )
+
+
+def _tables(store: Store, shown: Iterable[Shown], experiment: str) -> tuple[TextTable, ...]:
+    tables = []
+    for one in shown:
+        query = find_query(one.query, experiment)
+        rows = run_named(store, one.query, experiment).records()
+        about = f"{query.about} {query.notes}".replace("\n", " ").strip()
+        tables.append(text_table(one.title, one.query, about, rows, one.columns, noted=one.noted))
+    return tuple(tables)
+
+
+def _checks_summary(rows: Sequence[Mapping[str, Any]]) -> str:
+    if not rows:
+        return "No output was checked: the numbers of this run may be those of wrong results."
+    failed = sorted({f"{row['case_id']} ({row['check']}, pass {row['pass']})" for row in rows if row["failed"]})
+    checks = sum(row["fixtures"] for row in rows)
+    held_out = sum(row["held_out"] for row in rows)
+    cases = len({row["case_id"] for row in rows})
+    said = f"{checks} checks of the outputs of {cases} cases, {held_out} of them on inputs held out to the end"
+    return f"{said}: all passed." if not failed else f"{said}. FAILED: {'; '.join(failed)}."
+
+
+def _checks_table(rows: Sequence[Mapping[str, Any]]) -> TextTable:
+    """Checks by pass and kind: a row for each case would run over pages."""
+    groups: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
+    for row in rows:
+        groups.setdefault((row["pass"], row["check"]), []).append(row)
+    summed = [
+        {
+            "pass": pass_name,
+            "check": check,
+            "cases": len({row["case_id"] for row in group}),
+            "checked": sum(row["fixtures"] for row in group),
+            "failed": sum(row["failed"] for row in group),
+            "worst": max((row["worst"] for row in group if row["worst"] is not None), default=None),
+            "limit": max((row["limit"] for row in group if row["limit"] is not None), default=None),
+        }
+        for (pass_name, check), group in groups.items()
+    ]
+    headings = ("pass", "check", "cases", "checked", "failed", "worst", "limit")
+    about = "One row per pass and check, over all its cases; the worst is the largest violation among them."
+    return text_table(
+        "Checks of the output arrays", "validation", about, summed, dict(zip(headings, headings, strict=True))
+    )
+
+
+def _facts(info: Mapping[str, Any]) -> dict[str, str]:
+    asked = {
+        "asked for with": shlex.join(map(str, info.get("argv") or ())),
+        "made": str(info.get("created_utc") or ""),
+        "state": str(info.get("state") or ""),
+        "source": {"capture": "captured by the suite", "reports": "built from reports made elsewhere"}.get(
+            str(info.get("source")), ""
+        ),
+        "size": "the protocol's quick run" if info.get("quick") else "the whole protocol",
+        "captured by suite version": str(info.get("suite_version") or ""),
+        "protocol, SHA-256": str(info.get("protocol_sha256") or ""),
+    }
+    return {name: value for name, value in asked.items() if value}

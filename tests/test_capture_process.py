@@ -54,7 +54,7 @@ def test_a_signal_is_a_negative_status(tmp_path: Path):
 @pytest.mark.parametrize("grandchild", [SLEEP, DEAF], ids=["listens", "deaf"])
 def test_time_out_ends_the_grandchildren_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, grandchild: str):
     monkeypatch.setattr(process, "TERMINATE_PATIENCE_S", 0.3)
-    ended = run(tmp_path, FAMILY.format(grandchild=grandchild, seconds=600), timeout_s=0.7)
+    ended = run(tmp_path, FAMILY.format(grandchild=grandchild, seconds=600), timeout_s=2.0)
     assert (ended.exit_status, ended.timed_out) == (None, True)
     assert not is_running(int((tmp_path / "log").read_text().splitlines()[-1]))
 

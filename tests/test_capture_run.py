@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fake_tools.bench import PASSES, capture_fake, with_fakes, without
+from fake_tools.bench import EXPERIMENT, PASSES, capture_fake, with_fakes, without
 
 from nsight_suite.runfolder import RunFolder, sha256
 
@@ -151,14 +151,14 @@ def test_a_pass_that_takes_too_long_is_ended_with_its_children(tmp_path: Path, m
     record = run.pass_records()["nsys"]
     assert record["exit_status"] is None
     assert record["steps"][0]["timed_out"]
-    assert "ended after 1 s, the time-out of this pass" in record["reason"]
+    assert "ended after 2 s, the time-out of this pass" in record["reason"]
     assert run.pass_records()["validate"]["state"] == "ok"
     assert not processes_of(tmp_path / "run")
 
 
 def test_missing_profilers_fail_their_passes_only(tmp_path: Path):
     run = captured(tmp_path / "run", inspect=without("ncu"))
-    assert reason_of_both(run) == {"ncu: ncu is not installed. Install ncu."}
+    assert reason_of_both(run) == {"ncu is not installed. Install ncu."}
     assert {name for name, record in run.pass_records().items() if record["state"] == "ok"} == {
         *("validate", "timing", "nsys", "sanitize")
     }
@@ -169,13 +169,13 @@ def reason_of_both(run: RunFolder) -> set[str]:
 
 
 def short_of_time(folder: Path) -> Path:
-    """The fake experiment with a time-out of one second."""
-    from fake_tools.bench import EXPERIMENT
-
+    """The fake experiment with two seconds for nsys."""
     copy = folder / "fake"
     copy.mkdir()
     for path in EXPERIMENT.glob("*.*"):
-        (copy / path.name).write_text(path.read_text().replace("timeout_s = 20", "timeout_s = 1"))
+        (copy / path.name).write_text(
+            path.read_text().replace("[passes.nsys]\ntimeout_s = 20", "[passes.nsys]\ntimeout_s = 2")
+        )
     return copy
 
 

@@ -153,7 +153,7 @@ def test_only_what_every_pass_needs_stops_a_capture():
     assert blocking(checks, ["timing", "ncu"], ["staged"]) == []
     assert [check.name for check in blocking(checks, ["ncu", "ncu-warm"], ["staged"])] == ["ncu"]
     assert [check.name for check in blocking(without_gpu({}, Path(), 0), ["timing"], [])] == ["GPU and driver"]
-    assert unmet_needs(checks, ["timing", "ncu"]) == {"ncu": "ncu: ncu is not installed. Install ncu."}
+    assert unmet_needs(checks, ["timing", "ncu"]) == {"ncu": "ncu is not installed. Install ncu."}
 
 
 def test_doctor_on_a_whole_machine(capsys: pytest.CaptureFixture[str]):

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from nsight_suite.capturing.tools import Tool
 from nsight_suite.protocol import PassSettings
@@ -44,7 +45,7 @@ class PassPlan:
     name: str
     tool: str | None
     timeout_s: int
-    plan: Mapping[str, object]
+    plan: Mapping[str, Any]
     steps: tuple[Step, ...]
     options: Mapping[str, str | None]
 
@@ -57,7 +58,7 @@ class PassPlan:
 
 def plan_pass(
     settings: PassSettings,
-    plan: Mapping[str, object],
+    plan: Mapping[str, Any],
     *,
     driver: Path,
     metrics: Sequence[str],
@@ -67,12 +68,10 @@ def plan_pass(
     tool = TOOL_OF_PASS.get(settings.name)
     program = str(tools[tool].path) if tool and tool in tools else str(tool)
     options = _options(settings)
-    case_ids = plan["cases"]
-    assert isinstance(case_ids, list)
     if tool == "nsys":
         steps = _nsys(settings.name, program, options, driver)
     elif tool == "ncu":
-        steps = _ncu(settings, program, options, driver, case_ids=case_ids, metrics=metrics)
+        steps = _ncu(settings, program, options, driver, case_ids=plan["cases"], metrics=metrics)
     elif tool == "compute-sanitizer":
         steps = _sanitizer(settings, program, driver)
     else:

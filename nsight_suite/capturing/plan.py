@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from nsight_suite.errors import UsageError
 from nsight_suite.protocol import Case, PassSettings, Protocol
@@ -87,7 +88,7 @@ def driver_plan(
     protocol_path: Path,
     kernels: Path,
     device: int,
-) -> dict[str, object]:
+) -> dict[str, Any]:
     """The contents of plan.json for one pass."""
     quick = protocol.quick if selection.quick else {}
     return {

@@ -6,6 +6,7 @@ The checks change nothing and import no GPU library: whatever may crash or hang 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -38,13 +39,17 @@ class Check:
 
 def inspect_machine(tools: Mapping[str, Tool], output: Path, device: int = 0) -> tuple[Check, ...]:
     """Every check, in the order in which a person would mend them. `output` is the folder of the run."""
-    gpu = probes.gpu()
+    with ThreadPoolExecutor() as pool:  # each of these waits for a child that takes seconds
+        gpu_found = pool.submit(probes.gpu)
+        cupy_found = pool.submit(probes.cupy)
+        cudnn_found = pool.submit(probes.cudnn)
+    gpu = gpu_found.result()
     return (
         _gpu(gpu, device),
-        _cupy(probes.cupy()),
+        _cupy(cupy_found.result()),
         _cuda_bindings(distribution_version("cuda-bindings"), gpu.cuda_version),
         _nvtx(distribution_version("nvtx")),
-        _cudnn(probes.cudnn()),
+        _cudnn(cudnn_found.result()),
         *(_tool(name, tools) for name in dict.fromkeys(TOOL_OF_PASS.values())),
         _nvtx_and_nsys(distribution_version("nvtx"), tools.get("nsys")),
         _permission(probes.counters()),
@@ -72,7 +77,7 @@ def unmet_needs(checks: Sequence[Check], passes: Sequence[str]) -> dict[str, str
         if check.state == "missing":
             for name in passes:
                 if name in check.needed_by:
-                    unmet.setdefault(name, f"{check.name}: {check.seen}. {check.remedy}")
+                    unmet.setdefault(name, f"{check.seen}. {check.remedy}")
     return unmet
 
 

@@ -47,16 +47,20 @@ import cupy
 print(json.dumps({"version": cupy.__version__, "devices": cupy.cuda.runtime.getDeviceCount()}))
 """
 
+# pathfinder refuses cuDNN where a cuBLAS is missing, which not every use needs; so look in the packages too.
 _CUDNN_CODE = """
-import ctypes, json
+import ctypes, json, pathlib, sys
+name = "libcudnn.so.9"
 try:
     from cuda.pathfinder import load_nvidia_dynamic_lib
     path = load_nvidia_dynamic_lib("cudnn").abs_path
 except Exception:
-    path = "libcudnn.so.9"
+    places = [pathlib.Path(folder) / "nvidia" / "cudnn" / "lib" / name for folder in sys.path]
+    path = next((str(place) for place in places if place.is_file()), name)
 library = ctypes.CDLL(path)
 library.cudnnGetVersion.restype = ctypes.c_size_t
-print(json.dumps({"version": library.cudnnGetVersion()}))
+major, rest = divmod(library.cudnnGetVersion(), 10000)
+print(json.dumps({"version": f"{major}.{rest // 100}.{rest % 100}"}))
 """
 
 
@@ -114,7 +118,7 @@ def cudnn() -> Library:
     answer, problem = _ask(_CUDNN_CODE)
     if problem:
         return Library(problem="libcudnn.so.9 was not found" if "libcudnn" in problem else problem)
-    return Library(str(answer["version"]))
+    return Library(answer["version"])
 
 
 def counters(

@@ -41,7 +41,7 @@ def display(stream: TextIO | None = None) -> Iterator[Display]:
     from rich.progress import Progress as Bar
 
     columns = (
-        TextColumn("{task.fields[number]} {task.fields[name]}", style="bold"),
+        TextColumn("{task.fields[number]} {task.fields[name]}", style="bold", markup=False),
         BarColumn(bar_width=24),
         MofNCompleteColumn(),
         TimeElapsedColumn(),
@@ -103,9 +103,7 @@ class LiveDisplay:
         self._task = self._bar.add_task("starting", total=None, name=name, number=f"[{number}/{of}]")
 
     def pass_kept(self, name: str, number: int, of: int) -> None:
-        self._bar.console.print(
-            f"[{number}/{of}] {name}: finished earlier, kept", markup=False, highlight=False
-        )
+        self._say(f"[{number}/{of}] {name}: finished earlier, kept")
 
     def advanced(self, progress: Progress) -> None:
         if self._task is not None:
@@ -117,9 +115,9 @@ class LiveDisplay:
         if self._task is not None:
             self._bar.remove_task(self._task)
             self._task = None
-        self._bar.console.print(
-            f"{name}: {outcome(reason, duration_ns)}",
-            markup=False,
-            highlight=False,
-            style="red" if reason else None,
-        )
+        self._say(f"{name}: {outcome(reason, duration_ns)}", "red" if reason else "")
+
+    def _say(self, text: str, style: str = "") -> None:
+        from rich.text import Text
+
+        self._bar.console.print(Text(text, style))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ from typing import Any
 
 import duckdb
 
+from nsight_suite.errors import UsageError
 from nsight_suite.evidence.tables import Table, tables
 from nsight_suite.runfolder import RunFolder, replacing
 from nsight_suite.sources import data_root
@@ -27,6 +29,8 @@ _CONFIG: dict[str, str | bool | int | float | list[str]] = {
     "autoinstall_known_extensions": False,
     "autoload_known_extensions": False,
 }
+
+_CHECKED_ROWS = 100_000
 
 
 @dataclass(frozen=True)
@@ -118,8 +122,9 @@ def open_store(run: RunFolder) -> Store:
             missing[table.name] = reason
             connection.execute(_create_table(table))
     _create_derived_views(connection, run)
-    files = ", ".join(f"'{_escaped((run.evidence / f'{name}.parquet').resolve())}'" for name in tables())
-    connection.execute(f"SET allowed_paths = [{files}]")
+    paths = [(run.evidence / f"{name}.parquet").resolve() for name in tables()]
+    allowed = ", ".join(f"'{_escaped(form)}'" for path in paths for form in {str(path), _not_a_pattern(path)})
+    connection.execute(f"SET allowed_paths = [{allowed}]")
     connection.execute("SET enable_external_access = false")
     connection.execute("SET lock_configuration = true")
     return Store(connection, missing)
@@ -146,14 +151,18 @@ def ensure_duckdb(run: RunFolder) -> None:
 def _create_view(connection: duckdb.DuckDBPyConnection, table: Table, path: Path) -> str | None:
     """Create the view of a table; returns why that is impossible, or None."""
     columns = ", ".join(f"CAST({_quoted(c.name)} AS {c.type}) AS {_quoted(c.name)}" for c in table.columns)
+    name, file = _quoted(table.name), _escaped(_not_a_pattern(path))
     try:
-        connection.execute(
-            f"CREATE VIEW {_quoted(table.name)} AS SELECT {columns} FROM read_parquet('{_escaped(path)}')"
-        )
-        connection.execute(f"SELECT count(*) FROM {_quoted(table.name)}")
+        connection.execute(f"CREATE VIEW {name} AS SELECT {columns} FROM read_parquet('{file}')")
+        # Counting cells reads them all; past some size that costs too much, and only the file's frame is checked.
+        (rows,) = connection.execute(f"SELECT count(*) FROM {name}").fetchall()[0]
+        if rows <= _CHECKED_ROWS:
+            connection.execute(f"SELECT count(COLUMNS(*)) FROM {name}").fetchall()
     except duckdb.Error as error:
-        connection.execute(f"DROP VIEW IF EXISTS {_quoted(table.name)}")
-        return f"{path.name} is missing" if isinstance(error, duckdb.IOException) else _first_line(error)
+        connection.execute(f"DROP VIEW IF EXISTS {name}")
+        if isinstance(error, duckdb.IOException):
+            return f"{path.name} is missing"
+        return f"{path.name} is damaged: {_first_line(error).replace(str(path), path.name)}"
     _comment(connection, "VIEW", table)
     return None
 
@@ -161,7 +170,13 @@ def _create_view(connection: duckdb.DuckDBPyConnection, table: Table, path: Path
 def _create_derived_views(connection: duckdb.DuckDBPyConnection, run: RunFolder) -> None:
     """`expected` from the run's own expected.sql, then the shared views of queries/views/, in order of name."""
     if run.expected.is_file():
-        connection.execute(f"CREATE VIEW expected AS {run.expected.read_text(encoding='utf-8')}")
+        try:
+            connection.execute(f"CREATE VIEW expected AS {run.expected.read_text(encoding='utf-8')}")
+        except duckdb.Error as error:
+            raise UsageError(
+                f"{run.expected} is no query that DuckDB can answer: {_first_line(error)}",
+                "It must be one SELECT over variant_case; see docs/adding-an-experiment.md.",
+            ) from error
     else:
         connection.execute(
             "CREATE VIEW expected AS SELECT NULL::VARCHAR AS case_id, NULL::BIGINT AS kernels, "
@@ -178,10 +193,11 @@ def _create_table(table: Table) -> str:
 
 
 def _comment(connection: duckdb.DuckDBPyConnection, kind: str, table: Table) -> None:
-    connection.execute(f"COMMENT ON {kind} {_quoted(table.name)} IS '{_escaped(table.doc)}'")
+    statements = [f"COMMENT ON {kind} {_quoted(table.name)} IS '{_escaped(table.doc)}'"]
     for column in table.columns:
         name = f"{_quoted(table.name)}.{_quoted(column.name)}"
-        connection.execute(f"COMMENT ON COLUMN {name} IS '{_escaped(column.doc)}'")
+        statements.append(f"COMMENT ON COLUMN {name} IS '{_escaped(column.doc)}'")
+    connection.execute("; ".join(statements))
 
 
 def _quoted(name: str) -> str:
@@ -190,6 +206,11 @@ def _quoted(name: str) -> str:
 
 def _escaped(text: object) -> str:
     return str(text).replace("'", "''")
+
+
+def _not_a_pattern(path: Path) -> str:
+    """read_parquet takes a pattern: its special characters stand for themselves in brackets."""
+    return re.sub(r"([*?[])", r"[\1]", str(path))
 
 
 def _first_line(error: Exception) -> str:

@@ -1,0 +1,148 @@
+"""Writes what the documentation takes from the project itself: tables, queries, README's verdicts and figure.
+
+    python docs/generate.py           write what is out of date
+    python docs/generate.py --check   only name it; exit status 1 when there is any
+
+README's parts stand between `<!-- generated: NAME -->` and `<!-- end -->` and come from the recorded run.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from nsight_suite.drawing import draw_figures, drawings  # noqa: E402
+from nsight_suite.evidence.tables import tables  # noqa: E402
+from nsight_suite.querying import find_queries  # noqa: E402
+from nsight_suite.reconciliation import reconcile_run  # noqa: E402
+from nsight_suite.reconciliation.findings import FAMILIES  # noqa: E402
+from nsight_suite.reporting.pages import MARKS  # noqa: E402
+from nsight_suite.runfolder import RunFolder, write_text  # noqa: E402
+
+RECORDED = RunFolder(ROOT / "examples" / "row-h200")
+FIGURES = ("row-completion", "profile-traffic")
+IMAGES = ROOT / "docs" / "images"
+README_SHAPE = "4096x4096"
+_NOTE = "<!-- Written by docs/generate.py: do not edit. -->"
+
+
+def texts() -> dict[Path, str]:
+    """Every generated text, by the file that it belongs to."""
+    found = {ROOT / "docs" / "evidence.md": evidence_page(), ROOT / "docs" / "queries.md": queries_page()}
+    if RECORDED.path.is_dir():
+        readme = ROOT / "README.md"
+        found[readme] = with_part(
+            readme.read_text(encoding="utf-8"), "verdicts", verdicts(RECORDED, README_SHAPE)
+        )
+    return found
+
+
+def evidence_page() -> str:
+    parts = [
+        _NOTE,
+        "# Tables of the evidence",
+        "One Parquet file each in `RUN/evidence/` and a commented view each in `RUN/evidence.duckdb`. Times "
+        "are integers in nanoseconds, sizes integers in bytes. NULL means that a value could not be had; why "
+        "stands in `finding`. Nothing missing is written as zero.",
+    ]
+    for table in tables().values():
+        parts += [f"## {table.name}", _sentence(table.doc)]
+        parts.append(
+            _table(
+                ("column", "type", "meaning and unit"), ((f"`{c.name}`", c.type, c.doc) for c in table.columns)
+            )
+        )
+    return "\n\n".join(parts) + "\n"
+
+
+def queries_page() -> str:
+    parts = [
+        _NOTE,
+        "# Named queries",
+        "`python -m nsight_suite.query RUN NAME` runs one, `run.query(NAME)` does it from Python, and the same "
+        "file runs in the DuckDB shell on `RUN/evidence.duckdb`. Each is a file in `queries/common/`; an "
+        "experiment's own, in `queries/EXPERIMENT/`, come before common ones of the same name.",
+    ]
+    for query in find_queries():
+        parts += [f"## {query.name}", query.about]
+        parts.append(
+            _table(
+                ("column", "meaning and unit"), ((f"`{name}`", text) for name, text in query.columns.items())
+            )
+        )
+        parts += [query.notes] if query.notes else []
+    return "\n\n".join(parts) + "\n"
+
+
+def verdicts(run: RunFolder, shape: str) -> str:
+    """The verdict table of a run at one shape, with the command that gives the whole one."""
+    reconciliation = reconcile_run(run)
+    cases = [case for case in reconciliation.cases if case.case_id.endswith(f":{shape}")]
+    rows = [
+        (f"`{case.case_id}`", *(f"{MARKS[case.verdicts[name]]} {case.verdicts[name]}" for name in FAMILIES))
+        for case in cases
+    ]
+    command = f"python -m nsight_suite.reconcile examples/{run.path.name}"
+    lead = f"Run `{reconciliation.run_id}`, {len(cases)} of {len(reconciliation.cases)} cases; all: `{command}`"
+    return f"{_table(('case', *FAMILIES), rows)}\n\n{lead}"
+
+
+def with_part(text: str, name: str, content: str) -> str:
+    """`text` with the part between its two marks written anew."""
+    pattern = re.compile(rf"(<!-- generated: {name} -->\n).*?(<!-- end -->)", re.DOTALL)
+    changed, count = pattern.subn(lambda match: f"{match[1]}{content}\n{match[2]}", text)
+    if count != 1:
+        raise ValueError(f"there are {count} parts called '{name}'")
+    return changed
+
+
+def stale_images() -> list[str]:
+    """Figures whose evidence, queries or drawing code are not those that the picture was made with."""
+    stale = []
+    for drawing in drawings(RECORDED, FIGURES) if RECORDED.path.is_dir() else ():
+        name = drawing.source.name
+        path = IMAGES / f"{name}.provenance.json"
+        made = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+        # Another matplotlib draws other bytes from the same numbers; that does not make a picture wrong.
+        if any(made.get(key) != drawing.provenance[key] for key in ("source", "queries", "inputs")):
+            stale.append(name)
+    return stale
+
+
+def _table(heads: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
+    lines = [
+        heads,
+        tuple("---" for _ in heads),
+        *(tuple(cell.replace("|", "\\|") for cell in row) for row in rows),
+    ]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _sentence(text: str) -> str:
+    return f"{text[0].upper()}{text[1:]}."
+
+
+def main(check: bool) -> int:
+    stale = {
+        path: text for path, text in texts().items() if not path.is_file() or path.read_text("utf-8") != text
+    }
+    images = stale_images()
+    for name in (*(str(path.relative_to(ROOT)) for path in stale), *images):
+        print(f"{'out of date' if check else 'written'}: {name}")
+    if check:
+        return 1 if stale or images else 0
+    for path, text in stale.items():
+        write_text(path, text)
+    if images:
+        draw_figures(RECORDED, images, IMAGES)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main("--check" in sys.argv[1:]))

@@ -1,0 +1,76 @@
+"""Judge a run: do the profilers, the host's stopwatch and the expectations agree?
+
+Exit status: 0 when every verdict is agreement or explained; 1 when any disagrees; 2 when none disagrees but some
+cannot be answered.
+
+    python -m nsight_suite.reconcile examples/row-h200
+    python -m nsight_suite.reconcile examples/row-h200 --case row:fused:graph:4096x4096
+    python -m nsight_suite.reconcile examples/row-h200 --json
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from nsight_suite.command import run_command
+from nsight_suite.errors import UsageError
+from nsight_suite.runfolder import RunFolder, write_text
+from nsight_suite.sources import find_run
+
+if TYPE_CHECKING:
+    from nsight_suite.reconciliation import Reconciliation
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(
+        prog="nsight-suite reconcile", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("run", metavar="RUN", help="a run folder, or a recorded run by its name")
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="every finding, also plain agreement, as JSON")
+    form.add_argument("--markdown", action="store_true", help="the table and the doubts as Markdown")
+    parser.add_argument(
+        "--case", action="append", metavar="CASE", help="show only this case; may be given again"
+    )
+    parser.add_argument(
+        "--write", action="store_true", help="also write reconciliation.json into the run folder"
+    )
+    arguments = parser.parse_args(argv)
+    return run_command(lambda: _reconcile(arguments))
+
+
+def _reconcile(arguments: argparse.Namespace) -> int:
+    from nsight_suite.reconciliation import reconcile_run, table
+
+    run = RunFolder(find_run(arguments.run))
+    reconciliation = reconcile_run(run)
+    if arguments.write:
+        write_text(run.path / "reconciliation.json", table.to_json(reconciliation))
+    shown = _only(reconciliation, arguments.case) if arguments.case else reconciliation
+    if arguments.json:
+        sys.stdout.write(table.to_json(shown))
+    elif arguments.markdown:
+        sys.stdout.write(table.to_markdown(shown))
+    else:
+        sys.stdout.write(table.render(shown, colour=sys.stdout.isatty()))
+    return shown.exit_status
+
+
+def _only(reconciliation: Reconciliation, case_ids: Sequence[str]) -> Reconciliation:
+    """The verdicts of some cases, with what concerns the whole run."""
+    known = [case.case_id for case in reconciliation.cases]
+    if unknown := [name for name in case_ids if name not in known]:
+        raise UsageError(f"The run has no case '{unknown[0]}'.", f"Its cases: {', '.join(known)}")
+    return replace(
+        reconciliation,
+        cases=tuple(case for case in reconciliation.cases if case.case_id in case_ids),
+        findings=tuple(one for one in reconciliation.findings if one.case_id in (None, *case_ids)),
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

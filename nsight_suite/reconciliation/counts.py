@@ -1,0 +1,169 @@
+"""Counts: declared kernels and nodes ↔ the graph API ↔ nsys ↔ ncu, per invocation."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from nsight_suite.reconciliation.amounts import counted, some
+from nsight_suite.reconciliation.findings import AGREE, DISAGREE, NOT_DECLARED, Finding
+from nsight_suite.reconciliation.witnesses import Evidence, Row
+
+FAMILY = "counts"
+_NSYS_TABLES = ("variant_case", "range", "range_kernel", "kernel", "launch")
+_SOURCES = ("kernel_counts", "graph_nodes", "invocations", "launches")
+
+
+def judge(evidence: Evidence) -> Iterator[Finding]:
+    for case in evidence.cases:
+        if evidence.asked("nsys") and (gap := evidence.gap(case, _NSYS_TABLES, ("nsys",))):
+            yield gap.finding(FAMILY, case["case_id"])
+            continue
+        faults = [fault for fault in (_by_nsys(evidence, case), _by_ncu(evidence, case)) if fault]
+        # A lost kernel is also a lost node; it is told once.
+        faults = faults or [fault for fault in (_by_graph(evidence, case),) if fault]
+        yield from faults or [_agreement(evidence, case)]
+
+
+def _by_nsys(evidence: Evidence, case: Row) -> Finding | None:
+    case_id = case["case_id"]
+    rows = evidence.of("invocations", case_id)
+    wanted = _wanted(evidence, case_id)
+    wrong = [row for row in rows if wanted is not None and row["kernels"] != wanted]
+    if not wrong:
+        return None
+    numbers = {"expected_kernels": wanted, "seen_kernels": wrong[0]["kernels"], "invocations": len(wrong)}
+    which = "every invocation" if len(wrong) == len(rows) else _ordinals(wrong)
+    seen = f"{which} ran {_distinct(wrong)} of {counted(wanted or 0, 'kernel')} by nsys"
+    if lost := _lost(evidence, case, wrong, wanted or 0):
+        return Finding(
+            "lost-kernel",
+            FAMILY,
+            DISAGREE,
+            case_id,
+            f"{seen}; {some(lost)}",
+            numbers,
+            "The program launched it, so the record is what is missing: dropped by the profiler, or deleted.",
+            "Capture the nsys pass again; if it happens again, synchronise before the capture ends.",
+            _SOURCES,
+        )
+    return Finding(
+        "kernel-count",
+        FAMILY,
+        DISAGREE,
+        case_id,
+        seen,
+        numbers,
+        "The program runs another number of kernels than declared, or a library chose another path.",
+        "Look at `query RUN timeline`; correct the driver, or the declaration in expected.sql.",
+        _SOURCES,
+    )
+
+
+def _wanted(evidence: Evidence, case_id: str) -> int | None:
+    """Kernels that each invocation must show: as declared, else as most invocations have it."""
+    declared = evidence.one("kernel_counts", case_id).get("expected_kernels")
+    seen = Counter(row["kernels"] for row in evidence.of("invocations", case_id))
+    return declared if declared is not None else max(seen, key=lambda kernels: seen[kernels], default=None)
+
+
+def _lost(evidence: Evidence, case: Row, wrong: Sequence[Row], wanted: int) -> list[str]:
+    """The calls of those invocations that left fewer kernels than they must have started."""
+    if any(row["kernels"] > wanted for row in wrong):
+        return []
+    ordinals = {row["invocation"] for row in wrong}
+    calls = [row for row in evidence.of("launches", case["case_id"]) if row["invocation"] in ordinals]
+    nodes = evidence.one("graph_nodes", case["case_id"]).get("api_nodes")
+    lost = []
+    for call in calls:
+        must = nodes or 0 if call["kind"] == "graph" else 1 if call["kind"] == "kernel" else 0
+        if call["kernels"] < must:
+            lost.append(
+                f"{call['name']} (launch {call['launch_id']}, invocation {call['invocation']}) "
+                f"left {call['kernels']} of {counted(must, 'kernel record')}"
+            )
+    return lost
+
+
+def _by_ncu(evidence: Evidence, case: Row) -> Finding | None:
+    if evidence.gap(case, ("counter", "variant_case"), ("ncu",)):
+        return None
+    row = evidence.one("kernel_counts", case["case_id"])
+    wanted = _wanted(evidence, case["case_id"])
+    if row.get("ncu_min") is None or wanted is None or row["ncu_min"] == row["ncu_max"] == wanted:
+        return None
+    seen = sorted({row["ncu_min"], row["ncu_max"]})
+    return Finding(
+        "workload-count",
+        FAMILY,
+        DISAGREE,
+        case["case_id"],
+        f"ncu profiled {' to '.join(map(str, seen))} of {counted(wanted, 'kernel')} in an invocation",
+        {"expected_kernels": wanted, "ncu_min": row["ncu_min"], "ncu_max": row["ncu_max"]},
+        "Kernels were not profiled, were profiled in another range, or their rows are missing.",
+        "Look at `query RUN counters`; check --nvtx-include and capture the ncu pass again.",
+        ("kernel_counts",),
+    )
+
+
+def _by_graph(evidence: Evidence, case: Row) -> Finding | None:
+    case_id = case["case_id"]
+    row = evidence.one("graph_nodes", case_id)
+    if case["submission"] != "graph" or not row or evidence.gap(case, ("graph_node",)):
+        return None
+    api = sorted({value for value in (row["api_min"], row["api_max"]) if value is not None})
+    others = {value for value in (row["expected_nodes"], row["nsys_nodes_per_replay"]) if value is not None}
+    if not api or (len(api) == 1 and others <= set(api)):
+        return None
+    return Finding(
+        "node-count",
+        FAMILY,
+        DISAGREE,
+        case_id,
+        f"the graph API gives {' or '.join(map(str, api))} kernel nodes, {_or_unknown(row['expected_nodes'])} are declared "
+        f"and nsys saw {_or_unknown(row['nsys_nodes_per_replay'])} run in each replay",
+        {
+            "api_min": row["api_min"],
+            "api_max": row["api_max"],
+            "expected_nodes": row["expected_nodes"],
+            "nsys_nodes": row["nsys_nodes_per_replay"],
+        },
+        "The captured graph is not the one that was declared, or nodes are missing from its listing.",
+        "Look at `query RUN graph_nodes`; capture the graph again and count its nodes.",
+        ("graph_nodes",),
+    )
+
+
+def _agreement(evidence: Evidence, case: Row) -> Finding:
+    case_id = case["case_id"]
+    row, nodes = evidence.one("kernel_counts", case_id), evidence.one("graph_nodes", case_id)
+    said = {
+        "declared": row.get("expected_kernels"),
+        "nsys": row.get("kernels_per_invocation"),
+        "ncu": row.get("ncu_max") if not evidence.gap(case, ("counter",), ("ncu",)) else None,
+        "graph nodes": nodes.get("nodes"),
+    }
+    witnesses = [f"{who} {value}" for who, value in said.items() if value is not None]
+    observed = [who for who in ("nsys", "ncu", "graph nodes") if said[who] is not None]
+    return Finding(
+        "counts-agree" if observed else "not-measured",
+        FAMILY,
+        AGREE if observed else NOT_DECLARED,
+        case_id,
+        f"kernels per invocation: {', '.join(witnesses)}" if observed else "no pass counted kernels",
+        {who.replace(" ", "_"): value for who, value in said.items()},
+        sources=_SOURCES,
+    )
+
+
+def _ordinals(rows: Sequence[Row]) -> str:
+    noun = "invocation" if len(rows) == 1 else "invocations"
+    return f"{noun} {some([str(row['invocation']) for row in rows])}"
+
+
+def _distinct(rows: Sequence[Row]) -> str:
+    return " or ".join(map(str, sorted({row["kernels"] for row in rows})))
+
+
+def _or_unknown(value: int | None) -> str:
+    return "an unknown number" if value is None else str(value)

@@ -1,0 +1,58 @@
+"""A run's evidence → its reconciliation."""
+
+from __future__ import annotations
+
+from nsight_suite.evidence.store import DatabaseError, Store
+from nsight_suite.evidence.tables import tables
+from nsight_suite.querying import open_evidence, run_named, run_sql
+from nsight_suite.reconciliation import completeness, counts, limits, order, time, traffic
+from nsight_suite.reconciliation.bounds import BOUNDS, Bounds
+from nsight_suite.reconciliation.findings import Reconciliation, tabulate_verdicts
+from nsight_suite.reconciliation.gaps import find_gaps
+from nsight_suite.reconciliation.inference import applied_rules
+from nsight_suite.reconciliation.witnesses import CASES, QUERIES, Evidence
+from nsight_suite.runfolder import RunFolder
+
+
+def reconcile_run(run: RunFolder, bounds: Bounds = BOUNDS) -> Reconciliation:
+    """Judge a run folder. Raises SuiteError when it is no run or holds no evidence at all."""
+    asked = run.read_run()
+    evidence = gather(open_evidence(run), str(asked.get("experiment", "")))
+    return reconcile(evidence.with_gaps(find_gaps(evidence, run)), str(asked.get("run_id", "")), bounds)
+
+
+def reconcile(evidence: Evidence, run_id: str = "", bounds: Bounds = BOUNDS) -> Reconciliation:
+    """Judge the rows of named queries; a pure function."""
+    counted = list(counts.judge(evidence))
+    findings = (
+        *completeness.judge(evidence),
+        *counted,
+        *order.judge(evidence, counted, bounds),
+        *time.judge(evidence, bounds),
+        *traffic.judge(evidence, bounds),
+        *limits.judge(evidence, bounds),
+    )
+    case_ids = [case["case_id"] for case in evidence.cases]
+    return Reconciliation(run_id, findings, tabulate_verdicts(case_ids, findings), applied_rules(evidence))
+
+
+def gather(store: Store, experiment: str) -> Evidence:
+    """Run every query that the families read. A table that cannot be read to its end counts as missing."""
+    missing = {**store.missing, **_damaged(store)}
+    rows = {name: run_named(store, name, experiment).records() for name in QUERIES}
+    return Evidence(run_sql(store, CASES).records(), rows, missing)
+
+
+def _damaged(store: Store) -> dict[str, str]:
+    """Tables whose file opens but cannot be read; each is made empty, so that the other queries still run."""
+    damaged = {}
+    for name, table in tables().items():
+        if name in store.missing:
+            continue
+        try:
+            store.connection.execute(f'SELECT bit_xor(hash(COLUMNS(*))) FROM "{name}"').fetchall()
+        except DatabaseError as error:
+            damaged[name] = str(error).strip().splitlines()[0]
+            columns = ", ".join(f'CAST(NULL AS {column.type}) AS "{column.name}"' for column in table.columns)
+            store.connection.execute(f'CREATE OR REPLACE VIEW "{name}" AS SELECT {columns} WHERE false')
+    return damaged

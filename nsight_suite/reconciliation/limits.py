@@ -1,0 +1,127 @@
+"""Limits: what bounds a case: the device's measured copy bandwidth, its launches, or neither."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from nsight_suite.reconciliation import inference
+from nsight_suite.reconciliation.amounts import counted, rate, size, time
+from nsight_suite.reconciliation.bounds import BOUNDS, Bounds
+from nsight_suite.reconciliation.findings import (
+    AGREE,
+    CANNOT_ANSWER,
+    DISAGREE,
+    EXPLAINED,
+    NOT_DECLARED,
+    Finding,
+)
+from nsight_suite.reconciliation.witnesses import Evidence, Row
+
+FAMILY = "limits"
+_TABLES = (
+    *("variant_case", "sample", "range", "range_kernel", "kernel", "launch", "sync", "memory_operation"),
+    "device",
+)
+_SOURCES = ("limits", "copy_bandwidth")
+
+
+def judge(evidence: Evidence, bounds: Bounds = BOUNDS) -> Iterator[Finding]:
+    for case in evidence.cases:
+        case_id = case["case_id"]
+        row = evidence.one("limits", case_id)
+        if not case["timed"]:
+            yield Finding(
+                "not-timed", FAMILY, NOT_DECLARED, case_id, "the shape checks results and is not timed"
+            )
+        elif gap := evidence.gap(case, _TABLES, [name for name in ("timing", "nsys") if evidence.asked(name)]):
+            yield gap.finding(FAMILY, case_id)
+        elif not (evidence.asked("timing") and evidence.asked("nsys")):
+            yield Finding("not-measured", FAMILY, NOT_DECLARED, case_id, "needs the passes timing and nsys")
+        elif not row or row["logical_bytes"] is None:
+            yield Finding("no-expectation", FAMILY, NOT_DECLARED, case_id, "no logical bytes are declared")
+        elif None in (row["copy_bytes_per_second"], row["completion_ns"], row["busy_ns"]):
+            yield _unknown(row)
+        else:
+            yield _case(row, bounds)
+
+
+def _case(row: Row, bounds: Bounds) -> Finding:
+    declared = inference.Measured(row["logical_bytes"], "byte", "declared", case_id=row["case_id"])
+    busy = inference.Measured(row["busy_ns"], "ns", "nsys-device", case_id=row["case_id"])
+    achieved = inference.logical_rate(declared, busy)
+    # Fractions of time, both of one device.
+    copying = achieved / row["copy_bytes_per_second"]
+    working = row["busy_ns"] / row["completion_ns"]
+    numbers = {
+        "logical_bytes": row["logical_bytes"],
+        "copy_bytes_per_second": row["copy_bytes_per_second"],
+        "floor_ns": row["floor_ns"],
+        "busy_ns": row["busy_ns"],
+        "completion_ns": row["completion_ns"],
+        "logical_bytes_per_second": round(achieved),
+        "floor_over_busy": round(copying, 4),
+        "busy_over_completion": round(working, 4),
+    }
+    seen = (
+        f"completes in {time(row['completion_ns'])} of which the device works {time(row['busy_ns'])} ({working:.0%}); a copy of "
+        f"its {size(row['logical_bytes'])} takes {time(row['floor_ns'])} at {rate(row['copy_bytes_per_second'])}"
+    )
+    code, verdict, means, next_step = _bound(row, copying, working, bounds)
+    return Finding(code, FAMILY, verdict, row["case_id"], seen, numbers, means, next_step, _SOURCES)
+
+
+def _bound(row: Row, copying: float, working: float, bounds: Bounds) -> tuple[str, str, str, str]:
+    """(code, verdict, means, next step)"""
+    if copying > 1 + bounds.floor_relative:
+        # Each kernel's logical bytes count; what a kernel leaves in L2 the next one gets without DRAM.
+        spared = row["logical_bytes"] * (1 - 1 / copying)
+        l2 = (row["l2_bytes"] or 0) * max(row["launches"] or 1, 1)
+        if row["l2_bytes"] and (row["logical_bytes"] <= l2 or spared <= l2):
+            return (
+                "l2-resident",
+                EXPLAINED,
+                f"Faster than a copy through DRAM: data stays in the L2 cache ({size(row['l2_bytes'])}), so memory bandwidth "
+                "is not its floor, and its logical rate is no DRAM bandwidth.",
+                "",
+            )
+        return (
+            "faster-than-memory",
+            DISAGREE,
+            "It cannot have moved those bytes in that time: they are declared too large, work was skipped, or a time is wrong.",
+            "Check the declaration in expected.sql and the results, and time the copy again.",
+        )
+    if working < bounds.launch_bound:
+        launches = counted(row["launches"] or 0, "launching call")
+        return (
+            "launch-bound",
+            AGREE,
+            f"Its floor is launch and synchronisation ({launches}), not the device.",
+            "",
+        )
+    if copying >= bounds.memory_bound:
+        return "memory-bound", AGREE, f"Its floor is memory bandwidth: {copying:.0%} of a copy's.", ""
+    return (
+        "neither-bound",
+        AGREE,
+        f"Neither launches nor copy bandwidth are its floor: it moves its logical bytes at {copying:.0%} of a copy's speed.",
+        "",
+    )
+
+
+def _unknown(row: Row) -> Finding:
+    names = {
+        "copy_bytes_per_second": "a timed device-to-device copy",
+        "completion_ns": "completion samples",
+        "busy_ns": "device time by nsys",
+    }
+    wanting = " and ".join(name for column, name in names.items() if row[column] is None)
+    return Finding(
+        "no-limit",
+        FAMILY,
+        CANNOT_ANSWER,
+        row["case_id"],
+        f"without {wanting} the case has no floor",
+        means="What bounds it is unknown.",
+        next_step="Capture the passes timing and nsys again.",
+        sources=_SOURCES,
+    )

@@ -1,0 +1,112 @@
+"""The rows that a reconciliation judges, and what of them is out of reach."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+from nsight_suite.reconciliation.findings import CANNOT_ANSWER, Finding
+
+Row = Mapping[str, Any]
+
+# Everything that the families read; each is a named query.
+QUERIES = (
+    "altered_counters",
+    "artifacts",
+    "completeness",
+    "copy_bandwidth",
+    "device",
+    "dram_bytes",
+    "findings",
+    "graph_nodes",
+    "invocations",
+    "kernel_counts",
+    "kernel_order",
+    "launch_split_invocations",
+    "launches",
+    "limits",
+    "passes",
+    "profiler_overhead",
+    "sanitizer",
+    "samples",
+    "sources",
+    "task_order",
+    "unknown_ranges",
+    "validation",
+)
+CASES = (
+    "SELECT case_id, variant, submission, shape, timed FROM variant_case "
+    "ORDER BY shape_order, variant, submission DESC, case_id"
+)
+
+
+@dataclass(frozen=True)
+class Gap:
+    """Evidence that is out of reach. Whatever needs it cannot be answered, for this one reason.
+
+    `subject` is the file, table or pass that it is about; one subject has one gap. `tables` and `passes` are what it
+    blocks; `graph_only` limits that to graph submissions. A gap that blocks nothing is just told.
+    """
+
+    code: str
+    subject: str
+    seen: str
+    means: str = ""
+    next_step: str = ""
+    verdict: str = CANNOT_ANSWER
+    tables: frozenset[str] = frozenset()
+    passes: frozenset[str] = frozenset()
+    graph_only: bool = False
+    sources: Sequence[str] = ()
+
+    def finding(self, family: str = "completeness", case_id: str | None = None) -> Finding:
+        """The gap itself, or (with a case) what it does to a verdict."""
+        verdict = CANNOT_ANSWER if case_id else self.verdict
+        return Finding(
+            self.code, family, verdict, case_id, self.seen, {}, self.means, self.next_step, self.sources
+        )
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """Rows of every query in QUERIES, the cases in order, and the gaps."""
+
+    cases: Sequence[Row]
+    rows: Mapping[str, Sequence[Row]]
+    missing: Mapping[str, str] = field(default_factory=dict)
+    gaps: tuple[Gap, ...] = ()
+
+    def with_gaps(self, gaps: Sequence[Gap]) -> Evidence:
+        return replace(self, gaps=tuple(gaps))
+
+    @cached_property
+    def _by_case(self) -> Mapping[tuple[str, str | None], list[Row]]:
+        found: dict[tuple[str, str | None], list[Row]] = {}
+        for query, rows in self.rows.items():
+            for row in rows:
+                found.setdefault((query, row.get("case_id")), []).append(row)
+        return found
+
+    def of(self, query: str, case_id: str | None) -> list[Row]:
+        """The rows of a query for one case, in the query's order."""
+        return self._by_case.get((query, case_id), [])
+
+    def one(self, query: str, case_id: str) -> Row:
+        """The row of a query with one row per case; empty when there is none."""
+        rows = self.of(query, case_id)
+        return rows[0] if rows else {}
+
+    def asked(self, name: str) -> bool:
+        """Whether a pass was asked for. Without the table of passes every pass counts as asked for."""
+        return "pass" in self.missing or any(row["pass"] == name for row in self.rows["passes"])
+
+    def gap(self, case: Row, tables: Sequence[str] = (), passes: Sequence[str] = ()) -> Gap | None:
+        """The first gap that keeps these tables or passes from speaking about a case."""
+        for gap in self.gaps:
+            if gap.graph_only and case["submission"] != "graph":
+                continue
+            if gap.tables.intersection(tables) or gap.passes.intersection(passes):
+                return gap
+        return None

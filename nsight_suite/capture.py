@@ -36,7 +36,7 @@ from nsight_suite.doctor import Inspect
 from nsight_suite.errors import CannotMeasure, UsageError
 from nsight_suite.protocol import load
 from nsight_suite.runfolder import RunFolder
-from nsight_suite.sources import find_experiment, find_run
+from nsight_suite.sources import ExperimentSource, find_experiment, find_run
 
 
 def main(argv: Sequence[str] | None = None, *, inspect: Inspect = inspect_machine) -> int:
@@ -50,7 +50,7 @@ def _capture(options: argparse.Namespace, argv: list[str], inspect: Inspect) -> 
     """Select, look at the machine, make the passes, analyse."""
     refuse_contradictions(options)
     if options.reports:
-        return analyse(_from_reports(options, argv))
+        return analyse(*_from_reports(options, argv))
     if options.resume:
         run, run_id = RunFolder(find_run(options.resume)), ""
         request = _resumed(options, run, argv)
@@ -73,12 +73,15 @@ def _capture(options: argparse.Namespace, argv: list[str], inspect: Inspect) -> 
             reopen_run(run, request)
         else:
             start_run(run, run_id, request)
-        with interruptible(run), display() as shown:
+        go_on = (
+            f"python -m nsight_suite.capture {options.experiment or request.source.name} --resume {run.path}"
+        )
+        with interruptible(go_on), display() as shown:
             run_passes(run, plans, shown, tools=tools, libraries=libraries, unmet=unmet_needs(checks, todo))
-        return analyse(run)
+        return analyse(run, request.source)
 
 
-def analyse(run: RunFolder) -> int:
+def analyse(run: RunFolder, source: ExperimentSource) -> int:
     """Everything that follows the passes, on any machine; prints the verdicts and gives the exit status."""
     from nsight_suite.drawing import draw_figures
     from nsight_suite.evidence.build import build
@@ -89,8 +92,8 @@ def analyse(run: RunFolder) -> int:
     _say("evidence, reconciliation, figures and report …")
     build(run)
     reconciliation = reconcile_run(run)
-    draw_figures(run)
-    html, _ = write_report(run)
+    draw_figures(run, experiment=source)
+    html, _ = write_report(run, experiment=source)
     print(render(reconciliation))
     failed = failures(run)
     for name, record in failed.items():
@@ -118,7 +121,7 @@ def _resumed(options: argparse.Namespace, run: RunFolder, argv: list[str]) -> Re
     return resume_request(run, source, load(source.protocol), argv)
 
 
-def _from_reports(options: argparse.Namespace, argv: list[str]) -> RunFolder:
+def _from_reports(options: argparse.Namespace, argv: list[str]) -> tuple[RunFolder, ExperimentSource]:
     brought = look_through(options.reports)
     for path in brought.unknown:
         _say(f"left aside, no report that the suite knows: {path.name}")
@@ -130,7 +133,7 @@ def _from_reports(options: argparse.Namespace, argv: list[str]) -> RunFolder:
     run, run_id = choose_folder(options.out, protocol.name)
     with locked(run):
         build_from_reports(run, run_id, brought, request, find_tools())
-    return run
+    return run, source
 
 
 def _without_gpu(options: argparse.Namespace, request: Request, run: RunFolder, lacks: Sequence[Check]) -> int:
@@ -142,7 +145,7 @@ def _without_gpu(options: argparse.Namespace, request: Request, run: RunFolder, 
     if options.or_recorded and recorded:
         _say(f"{what}\n  Going on with the recorded run {recorded.name} instead.")
         copy_run(recorded, run)
-        return analyse(run)
+        return analyse(run, request.source)
     if recorded is None:
         raise CannotMeasure(what, "Reports made on another machine can be analysed here: --reports DIR.")
     raise CannotMeasure(

@@ -14,6 +14,7 @@ from fake_tools.bench import EXPERIMENT, PASSES, capture_fake, with_fakes, witho
 from nsight_suite import capture
 from nsight_suite.capturing import recorded
 from nsight_suite.runfolder import RunFolder
+from nsight_suite.sources import find_experiment
 
 Output = pytest.CaptureFixture[str]
 
@@ -58,7 +59,7 @@ def test_or_recorded_goes_on_with_a_copy(
     with mock.patch.object(capture, "analyse", return_value=1) as analyse:
         argv = [str(EXPERIMENT), "--or-recorded", "--out", "copy"]
         assert capture.main(argv, inspect=without_gpu) == 1
-    assert analyse.call_args.args == (RunFolder(Path("copy")),)
+    assert analyse.call_args.args == (RunFolder(Path("copy")), find_experiment(str(EXPERIMENT)))
     assert json.loads(Path("copy/run.json").read_text()) == made_elsewhere.read_run()
     assert [path.name for path in tmp_path.iterdir()] == ["copy"]
     assert "Going on with the recorded run" in capsys.readouterr().err
@@ -220,6 +221,15 @@ def test_reports_of_another_experiment_are_refused(tmp_path: Path, capsys: Outpu
     assert "are of the experiment 'fake', not of 'row'" in capsys.readouterr().err
 
 
+def test_the_readmes_first_command(tmp_path: Path, capsys: Output, recorded_run: RunFolder):
+    """Everything after the passes, for real, on the recorded run."""
+    assert capture.main(["row", "--or-recorded", "--out", "copy"], inspect=without_gpu) == 0
+    for name in ("report.html", "report.md", "evidence.duckdb", "evidence.sqlite"):
+        assert (tmp_path / "copy" / name).is_file()
+    assert list((tmp_path / "copy" / "figures").glob("*.png"))
+    assert "copy/report.html" in capsys.readouterr().out
+
+
 def test_a_failed_pass_makes_the_status_2_even_when_the_rest_agrees(tmp_path: Path, made_elsewhere: RunFolder):
     """Checked on `analyse` itself, with its four stages replaced."""
     run = RunFolder(tmp_path / "run")
@@ -241,4 +251,4 @@ def _analyse(run: RunFolder, reconciled: int) -> int:
         "nsight_suite.reporting": mock.Mock(write_report=mock.Mock(return_value=("html", "md"))),
     }
     with mock.patch.dict("sys.modules", stages):
-        return capture.analyse(run)
+        return capture.analyse(run, find_experiment(str(EXPERIMENT)))

@@ -10,22 +10,22 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import NoReturn
 
-from nsight_suite.runfolder import RunFolder
-
 _ENDING = (signal.SIGTERM, signal.SIGHUP)
 
 
 @contextmanager
-def interruptible(run: RunFolder) -> Iterator[None]:
-    """Let SIGTERM and SIGHUP unwind the stack as Ctrl-C does, so that children are ended; say how to go on."""
+def interruptible(go_on: str) -> Iterator[None]:
+    """Let SIGTERM and SIGHUP unwind the stack as Ctrl-C does, so that children are ended; say how to go on.
+
+    `go_on` is the command that takes up the run again.
+    """
     on_main_thread = threading.current_thread() is threading.main_thread()
     earlier = {number: signal.signal(number, _unwind) for number in _ENDING} if on_main_thread else {}
     try:
         yield
     except (KeyboardInterrupt, SystemExit):
         print(
-            f"nsight-suite: ended before all passes were made; finished ones are kept.\n"
-            f"  Go on with: python -m nsight_suite.capture --resume {run.path}",
+            f"nsight-suite: ended before all passes were made; finished ones are kept.\n  Go on with: {go_on}",
             file=sys.stderr,
         )
         raise

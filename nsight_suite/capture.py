@@ -17,7 +17,7 @@ from nsight_suite.capturing.interruption import interruptible
 from nsight_suite.capturing.options import parse, refuse_contradictions
 from nsight_suite.capturing.passes import PLAN_FILE, PassPlan
 from nsight_suite.capturing.plan import select
-from nsight_suite.capturing.preflight import Check, blocking, inspect_machine, unmet_needs
+from nsight_suite.capturing.preflight import Check, Inspect, blocking, inspect_machine, unmet_needs
 from nsight_suite.capturing.progress import display
 from nsight_suite.capturing.recorded import copy_run, recorded_run
 from nsight_suite.capturing.session import (
@@ -32,7 +32,6 @@ from nsight_suite.capturing.session import (
 )
 from nsight_suite.capturing.tools import find_tools, library_versions
 from nsight_suite.command import run_command
-from nsight_suite.doctor import Inspect
 from nsight_suite.errors import CannotMeasure, UsageError
 from nsight_suite.protocol import load
 from nsight_suite.runfolder import RunFolder

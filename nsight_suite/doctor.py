@@ -8,15 +8,13 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from nsight_suite.capturing.preflight import ALL_PASSES, Check, inspect_machine
-from nsight_suite.capturing.tools import Tool, find_tools
+from nsight_suite.capturing.preflight import ALL_PASSES, Check, Inspect, inspect_machine
+from nsight_suite.capturing.tools import find_tools
 from nsight_suite.command import run_command
-
-Inspect = Callable[[Mapping[str, Tool], Path, int], tuple[Check, ...]]
 
 _MARKS = {"ok": "ok", "warning": "!", "missing": "missing"}
 _STYLES = {"ok": "green", "warning": "yellow", "missing": "red"}

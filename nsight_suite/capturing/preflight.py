@@ -5,7 +5,7 @@ The checks change nothing and import no GPU library: whatever may crash or hang 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -35,6 +35,10 @@ class Check:
     seen: str
     remedy: str
     needed_by: tuple[str, ...]
+
+
+# What looks at a machine: the tools found, the folder of the run, the device.
+Inspect = Callable[[Mapping[str, Tool], Path, int], tuple[Check, ...]]
 
 
 def inspect_machine(tools: Mapping[str, Tool], output: Path, device: int = 0) -> tuple[Check, ...]:

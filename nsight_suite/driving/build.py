@@ -18,6 +18,9 @@ from nsight_suite.errors import CannotMeasure, SuiteError, UsageError
 # --fmad=false: no contraction, so that variants of one algorithm can agree to the last bit.
 OPTIONS = ("--fmad=false", "-std=c++17", "-lineinfo", "--ptxas-options=-v")
 
+# Where sources stand in line information.
+_ROOT = "/kernels"
+
 _ENTRY = re.compile(r"Compiling entry function '([^']+)' for '([^']+)'")
 _STACK = re.compile(r"(\d+) bytes stack frame")
 _USED = re.compile(r"Used (\d+) registers")
@@ -62,9 +65,10 @@ def compile_source(source: Path, architecture: str, options: Sequence[str] = OPT
     except OSError as error:
         raise UsageError(f"Cannot read the kernel source {source}: {error.strerror}.") from error
     headers = _headers(source)
-    # Headers go in by name and content, so that no path of this machine enters options or line information.
+    # Source and headers go in by content, under names of our own: no path of this machine enters the machine code,
+    # so the same source gives the same bytes in every folder.
     every_option = (f"-arch={architecture}", *options)
-    cubin, ptx, log = _compile(text, source.name, headers, every_option)
+    cubin, ptx, log = _compile(text, f"{_ROOT}/{source.parent.name}/{source.name}", headers, every_option)
     hashed = hashlib.sha256(text)
     for name, content in headers.items():
         hashed.update(name.encode() + b"\0" + content)
@@ -89,9 +93,13 @@ def nvrtc_version() -> str:
 
 
 def _headers(source: Path) -> dict[str, bytes]:
-    here = {path.name: path.read_bytes() for path in sorted(source.parent.glob("*.cuh"))}
-    above = {f"../{path.name}": path.read_bytes() for path in sorted(source.parent.parent.glob("*.cuh"))}
-    return {**here, **above}
+    """What may be included, by the name in the include; `#line` keeps the compiler from naming the working folder."""
+    folder = source.parent
+    places = [(path.name, f"{_ROOT}/{folder.name}", path) for path in sorted(folder.glob("*.cuh"))]
+    places += [(f"../{path.name}", _ROOT, path) for path in sorted(folder.parent.glob("*.cuh"))]
+    return {
+        name: f'#line 1 "{place}/{path.name}"\n'.encode() + path.read_bytes() for name, place, path in places
+    }
 
 
 def _nvrtc() -> Any:
@@ -116,7 +124,9 @@ def _compile(
         (status,) = nvrtc.nvrtcCompileProgram(program, len(encoded), encoded)
         log = _output(program, nvrtc.nvrtcGetProgramLogSize, nvrtc.nvrtcGetProgramLog).rstrip(b"\0").decode()
         if status != 0:
-            raise SuiteError(f"{name} does not compile with {' '.join(options)}:\n{log.strip()}")
+            raise SuiteError(
+                f"{name.rsplit('/', 1)[-1]} does not compile with {' '.join(options)}:\n{log.strip()}"
+            )
         cubin = _output(program, nvrtc.nvrtcGetCUBINSize, nvrtc.nvrtcGetCUBIN)
         return cubin, _output(program, nvrtc.nvrtcGetPTXSize, nvrtc.nvrtcGetPTX), log
     finally:

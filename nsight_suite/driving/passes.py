@@ -12,6 +12,7 @@ from nsight_suite.driving.environment import record_copies, record_device, recor
 from nsight_suite.driving.experiment import Experiment
 from nsight_suite.driving.workload import Workload, prepared, record_nodes
 from nsight_suite.errors import UsageError
+from nsight_suite.protocol import Shape
 
 
 def run_pass(bench: Bench, experiment: Experiment) -> None:
@@ -29,12 +30,16 @@ def run_pass(bench: Bench, experiment: Experiment) -> None:
         record_copies(bench)
     for shape in shapes:
         bench.records.progress(done, total, f"{plan.protocol.name} {shape.name}")
-        with prepared(bench, experiment, shape) as workload:
-            record_nodes(workload)
-            measure(workload)
+        _drive(bench, experiment, shape, measure)
         done += len(plan.cases_at(shape))
     bench.records.progress(total, total, "done")
     record_state(bench, "after")
+
+
+def _drive(bench: Bench, experiment: Experiment, shape: Shape, measure: Callable[[Workload], None]) -> None:
+    with prepared(bench, experiment, shape) as workload:
+        record_nodes(workload)
+        measure(workload)
 
 
 def _validate(workload: Workload) -> None:

@@ -7,7 +7,6 @@ Nothing is allocated, copied, checked or written inside a timed region. All dura
 from __future__ import annotations
 
 import gc
-import random
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from cuda.bindings import driver
 from nsight_suite.driving import graph, ranges
 from nsight_suite.driving.calls import call
 from nsight_suite.driving.launch import raise_for
+from nsight_suite.driving.order import shuffled_rounds
 from nsight_suite.driving.workload import Subject, Workload
 
 
@@ -42,17 +42,6 @@ class SetupStep:
     step: str
     repeat: int
     duration_ns: int
-
-
-def shuffled_rounds(count: int, rounds: int, seed: int, shape: str) -> list[list[int]]:
-    """For each round an order of `count` subjects: the same for the same seed and shape, on every Python."""
-    source = random.Random(f"{seed}:{shape}")
-    orders = []
-    for _ in range(rounds):
-        order = list(range(count))
-        source.shuffle(order)
-        orders.append(order)
-    return orders
 
 
 def warm_up(workload: Workload, times: int) -> None:

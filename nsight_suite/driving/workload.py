@@ -68,7 +68,6 @@ def prepared(bench: Bench, experiment: Experiment, shape: Shape) -> Iterator[Wor
             if subject.graph:
                 subject.graph.destroy()
         arrays.clear()
-        cupy.get_default_memory_pool().free_all_blocks()
 
 
 def record_nodes(workload: Workload) -> None:
@@ -82,6 +81,7 @@ def record_nodes(workload: Workload) -> None:
 
 
 def _allocate(bench: Bench, experiment: Experiment, shape: Shape) -> dict[str, Any]:
+    cupy.get_default_memory_pool().free_all_blocks()  # those of the shape before
     with bench.device.cupy_stream:
         arrays = {
             name: cupy.zeros(size, dtype) for name, (size, dtype) in experiment.arrays(shape.parameters).items()

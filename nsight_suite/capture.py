@@ -22,7 +22,7 @@ from nsight_suite.capturing.progress import display
 from nsight_suite.capturing.recorded import copy_run, recorded_run
 from nsight_suite.capturing.session import (
     Request,
-    failures,
+    is_complete,
     plan_passes,
     reopen_run,
     resume_request,
@@ -34,7 +34,7 @@ from nsight_suite.capturing.tools import find_tools, library_versions
 from nsight_suite.command import run_command
 from nsight_suite.errors import CannotMeasure, UsageError
 from nsight_suite.protocol import load
-from nsight_suite.runfolder import RunFolder
+from nsight_suite.runfolder import RunFolder, write_text
 from nsight_suite.sources import ExperimentSource, find_experiment, find_run
 
 
@@ -85,20 +85,18 @@ def analyse(run: RunFolder, source: ExperimentSource) -> int:
     from nsight_suite.drawing import draw_figures
     from nsight_suite.evidence.build import build
     from nsight_suite.reconciliation import reconcile_run
-    from nsight_suite.reconciliation.table import render
+    from nsight_suite.reconciliation.table import render, to_json
     from nsight_suite.reporting import write_report
 
     _say("evidence, reconciliation, figures and report …")
     build(run)
     reconciliation = reconcile_run(run)
+    write_text(run.path / "reconciliation.json", to_json(reconciliation))
     draw_figures(run, experiment=source)
     html, _ = write_report(run, experiment=source)
-    print(render(reconciliation))
-    failed = failures(run)
-    for name, record in failed.items():
-        print(f"The pass {name} failed: {record['reason']}")
+    print(render(reconciliation, colour=sys.stdout.isatty()))
     print(f"Run: {run.path}\nReport: {html}")
-    return reconciliation.exit_status or (2 if failed else 0)
+    return reconciliation.exit_status or (0 if is_complete(run) else 2)
 
 
 def _asked_for(options: argparse.Namespace, argv: list[str]) -> Request:

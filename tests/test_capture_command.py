@@ -9,7 +9,7 @@ from unittest import mock
 
 import pytest
 from fake_tools import bench
-from fake_tools.bench import EXPERIMENT, PASSES, capture_fake, with_fakes, without_gpu
+from fake_tools.bench import EXPERIMENT, PASSES, capture_fake, ready, with_fakes, without_gpu
 
 from nsight_suite import capture
 from nsight_suite.capturing import recorded
@@ -231,24 +231,40 @@ def test_the_readmes_first_command(tmp_path: Path, capsys: Output, recorded_run:
 
 
 def test_a_failed_pass_makes_the_status_2_even_when_the_rest_agrees(tmp_path: Path, made_elsewhere: RunFolder):
-    """Checked on `analyse` itself, with its four stages replaced."""
+    """Checked on `analyse` itself, with its stages replaced."""
     run = RunFolder(tmp_path / "run")
     shutil.copytree(made_elsewhere.path, run.path)
-    assert _analyse(run, 0) == 0
-    record = run.pass_records()["ncu"]
-    (run.passes / "ncu.json").write_text(json.dumps({**record, "state": "failed", "reason": "no permission"}))
-    assert _analyse(run, 0) == 2
-    assert _analyse(run, 1) == 1
+    assert analysed(run, 0) == 0
+    run.run_json.write_text(json.dumps({**run.read_run(), "state": "incomplete"}))
+    assert analysed(run, 0) == 2
+    assert analysed(run, 1) == 1
 
 
-def _analyse(run: RunFolder, reconciled: int) -> int:
+def analysed(run: RunFolder, reconciled: int) -> int:
     reconciliation = mock.Mock(exit_status=reconciled)
     stages = {
         "nsight_suite.evidence.build": mock.Mock(),
         "nsight_suite.reconciliation": mock.Mock(reconcile_run=mock.Mock(return_value=reconciliation)),
-        "nsight_suite.reconciliation.table": mock.Mock(render=mock.Mock(return_value="a table")),
+        "nsight_suite.reconciliation.table": mock.Mock(
+            render=mock.Mock(return_value="a table"), to_json=mock.Mock(return_value="{}")
+        ),
         "nsight_suite.drawing": mock.Mock(),
         "nsight_suite.reporting": mock.Mock(write_report=mock.Mock(return_value=("html", "md"))),
     }
     with mock.patch.dict("sys.modules", stages):
         return capture.analyse(run, find_experiment(str(EXPERIMENT)))
+
+
+def test_a_run_that_lacks_a_pass_still_ends_with_verdicts_and_a_report(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Output
+):
+    """Nothing is replaced here but the tools: passes, evidence, reconciliation, figures and report are real."""
+    monkeypatch.setenv("FAKE_NCU", "permission")
+    argv = [str(EXPERIMENT), "--quick", "--variants", "plain", "--passes", "validate,ncu", "--out", "run"]
+    assert capture.main(argv, inspect=ready) == 2
+    output = capsys.readouterr()
+    assert "failed-pass" in output.out
+    assert "ERR_NVGPUCTRPERM" in output.out
+    assert output.out.endswith("Run: run\nReport: run/report.html\n")
+    assert (tmp_path / "run" / "report.html").is_file()
+    assert json.loads((tmp_path / "run" / "reconciliation.json").read_text())["exit_status"] == 2

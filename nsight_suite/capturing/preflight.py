@@ -93,8 +93,14 @@ def _gpu(gpu: probes.Gpu, device: int) -> Check:
     seen = (
         f"{', '.join(gpu.names)}; driver {gpu.driver_version or 'of unknown version'}, CUDA {gpu.cuda_version}"
     )
-    if device >= len(gpu.names):
-        return Check(name, "missing", f"no device {device}: {seen}", "Choose --device from 0 up.", ALL_PASSES)
+    if not 0 <= device < len(gpu.names):
+        return Check(
+            name,
+            "missing",
+            f"no device {device}: {seen}",
+            f"Choose --device from 0 to {len(gpu.names) - 1}.",
+            ALL_PASSES,
+        )
     return Check(name, "ok", seen, "", ALL_PASSES)
 
 

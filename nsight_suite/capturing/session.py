@@ -10,7 +10,7 @@ from typing import Any
 import nsight_suite
 from nsight_suite.capturing.environment import without_secrets
 from nsight_suite.capturing.folder import copy_protocol
-from nsight_suite.capturing.making import PassRecord, make_pass, now_utc, pass_is_finished
+from nsight_suite.capturing.making import make_pass, now_utc, pass_is_finished
 from nsight_suite.capturing.passes import PassPlan, plan_pass
 from nsight_suite.capturing.plan import Selection, driver_plan, selection_of
 from nsight_suite.capturing.progress import Display
@@ -150,6 +150,6 @@ def finish_run(run: RunFolder, info: Mapping[str, Any], states: Sequence[str]) -
     shutil.rmtree(run.work, ignore_errors=True)
 
 
-def failures(run: RunFolder) -> dict[str, PassRecord]:
-    """The records of passes that could not be made."""
-    return {name: record for name, record in run.pass_records().items() if record["state"] != "ok"}
+def is_complete(run: RunFolder) -> bool:
+    """Whether every pass that was asked for ended well."""
+    return run.read_run().get("state") == "complete"

@@ -1,7 +1,7 @@
 """Judge a run: do the profilers, the host's stopwatch and the expectations agree?
 
-Exit status: 0 when every verdict is agreement or explained; 1 when any disagrees; 2 when none disagrees but some
-cannot be answered.
+Exit status: 0 when every verdict is agreement or explained; 1 when any disagrees; 2 when none disagrees but
+some cannot be answered.
 
     python -m nsight_suite.reconcile examples/row-h200
     python -m nsight_suite.reconcile examples/row-h200 --case row:fused:graph:4096x4096

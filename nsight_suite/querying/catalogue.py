@@ -85,7 +85,7 @@ def _read(path: Path) -> Query:
 
 
 def _part(lines: list[str], number: int) -> list[str]:
-    """The lines of one part of a header. Empty comment lines part them, and the last part holds all the rest."""
+    """The lines of one part of a header. Empty comment lines part them; the last part holds all the rest."""
     parts: list[list[str]] = [[]]
     for line in lines:
         if not line.strip() and len(parts) < 3:

@@ -1,7 +1,7 @@
 """Reconciliation: do profilers, host timing and expectations agree?
 
-Pure functions over the rows of named queries, one module per family: counts, completeness, time, traffic, limits,
-order. Nothing is written.
+Pure functions over the rows of named queries, one module per family: counts, completeness, order, time,
+traffic, limits. Nothing is written.
 """
 
 from __future__ import annotations

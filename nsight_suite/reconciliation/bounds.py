@@ -11,7 +11,7 @@ class Bounds:
     clock_ns: int = 2_000
     # The device's timer advances in steps of 32 ns, so a kernel may start that much before the one ahead ended.
     tick_ns: int = 64
-    # The same kernel takes a little longer under nsys than unprofiled, so a completion may come out that much shorter.
+    # A kernel takes a little longer under nsys than unprofiled, so a completion may come out that much shorter.
     busy_relative: float = 0.05
     # Opening and closing a range, and Python between it and the calls: 2 to 14 µs were seen under nsys.
     remainder_ns: int = 30_000

@@ -99,22 +99,21 @@ def _unknown_ranges(evidence: Evidence) -> Iterator[Finding]:
         if row["pass"] == "nsys" and (row["driven_invocations"] or 0) > row["seen_invocations"]
     ]
     names = some([f"'{row['name']}' ({counted(row['instances'], 'instance')})" for row in unknown])
-    for case_id, lack in [(row["case_id"], row) for row in short] or [(None, None)]:
+    nobody: Row = {}
+    for lack in short or [nobody]:
+        lacking = (
+            f", and this case has {lack['seen_invocations']} of {lack['driven_invocations']}" if lack else ""
+        )
         yield Finding(
             "unknown-range",
             FAMILY,
             DISAGREE,
-            case_id,
-            f"range {names} is no case of this run"
-            + (
-                f", and the case has {lack['seen_invocations']} of {lack['driven_invocations']} ranges"
-                if lack
-                else ""
-            ),
+            lack.get("case_id"),
+            f"range {names} is no case of this run{lacking}",
             {
                 "unknown_ranges": sum(row["instances"] for row in unknown),
-                "seen_invocations": lack["seen_invocations"] if lack else None,
-                "driven_invocations": lack["driven_invocations"] if lack else None,
+                "seen_invocations": lack.get("seen_invocations"),
+                "driven_invocations": lack.get("driven_invocations"),
             },
             "The range was renamed, or the driver opened one that the run does not know.",
             "Name the ranges after the cases; capture the nsys pass again.",
@@ -127,10 +126,8 @@ def _results(evidence: Evidence, case: Row) -> Iterator[Finding]:
     failed = [row for row in evidence.of("validation", case_id) if row["failed"]]
     if failed:
         seen = [
-            f"{row['check']} in pass {row['pass']} ({counted(row['failed'], 'fixture')}, worst {row['worst']:.3g}, "
-            f"limit {row['limit']:.3g})"
-            if row["worst"] is not None and row["limit"] is not None
-            else f"{row['check']} in pass {row['pass']}"
+            f"{row['check']} in pass {row['pass']} ({counted(row['failed'], 'fixture')}, worst {row['worst']}, "
+            f"limit {row['limit']})"
             for row in failed
         ]
         yield Finding(
@@ -151,7 +148,7 @@ def _results(evidence: Evidence, case: Row) -> Iterator[Finding]:
             FAMILY,
             DISAGREE,
             case_id,
-            f"the process of pass {some([row['pass'] for row in other])} computed another output than the validated one",
+            f"pass {some([row['pass'] for row in other])} computed another output than was validated",
             {"passes": len(other)},
             "What was profiled is not what was validated and timed.",
             "Check that every pass uses the same inputs and builds; capture again.",

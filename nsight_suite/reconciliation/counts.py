@@ -120,7 +120,8 @@ def _by_graph(evidence: Evidence, case: Row) -> Finding | None:
         FAMILY,
         DISAGREE,
         case_id,
-        f"the graph API gives {' or '.join(map(str, api))} kernel nodes, {_or_unknown(row['expected_nodes'])} are declared "
+        f"the graph API gives {' or '.join(map(str, api))} kernel nodes, "
+        f"{_or_unknown(row['expected_nodes'])} are declared "
         f"and nsys saw {_or_unknown(row['nsys_nodes_per_replay'])} run in each replay",
         {
             "api_min": row["api_min"],

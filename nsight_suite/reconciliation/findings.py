@@ -29,8 +29,8 @@ FAMILIES: Mapping[str, str] = {
 class Finding:
     """One judgement. `case_id` is None when it concerns a pass or the whole run.
 
-    `seen` gives what was seen with its numbers, which `numbers` holds again as numbers in base units; `means` what it
-    may mean; `next_step` what to do; `sources` the named queries (or files) that it came from.
+    `seen` gives what was seen with its numbers, which `numbers` holds again as numbers in base units; `means`
+    what it may mean; `next_step` what to do; `sources` the named queries (or files) that it came from.
     """
 
     code: str

@@ -1,4 +1,7 @@
-"""What of a run's evidence is out of reach: tables, passes, reports. Found first, so that each fault is named once."""
+"""What of a run's evidence is out of reach: tables, passes, reports.
+
+Found before anything is judged, so that each fault is named once.
+"""
 
 from __future__ import annotations
 
@@ -87,7 +90,7 @@ def _passes(passes: Sequence[Row]) -> Iterator[Gap]:
 
 
 def _recorded_files(artifacts: Iterable[Row], run: RunFolder) -> dict[str, Mapping[str, Any]]:
-    """Size and hash of each report as its pass left it; as the evidence was built from it where no pass tells."""
+    """Size and hash of each report as its pass left it; where no pass tells, as the evidence read it."""
     files: dict[str, Mapping[str, Any]] = {row["path"]: row for row in artifacts}
     for name, record in run.pass_records().items():
         files.update({entry["path"]: {**entry, "pass": name} for entry in record.get("artifacts") or ()})
@@ -95,7 +98,10 @@ def _recorded_files(artifacts: Iterable[Row], run: RunFolder) -> dict[str, Mappi
 
 
 def _files(files: Mapping[str, Mapping[str, Any]], run: RunFolder, sources: Sequence[Row]) -> Iterator[Gap]:
-    """Reports that are no longer what they were. Reports that are not here are no fault: the evidence stands alone."""
+    """Reports that are no longer what they were.
+
+    A report that is not here is no fault: the evidence stands alone.
+    """
     read = {row["file"]: row for row in sources}
     for inside, entry in sorted(files.items()):
         path = run.path / inside
@@ -145,7 +151,7 @@ def _doubts(rows: Sequence[Row]) -> Iterator[tuple[str | None, Gap]]:
 
 
 def _traces(evidence: Evidence, gaps: Sequence[Gap]) -> Iterator[Gap]:
-    """Invocations without any kernel, although they launched: the trace does not show kernels, or not those of graphs."""
+    """Invocations that launched and show no kernel: kernels were not traced, or not those of graphs."""
     tables = {"range", "range_kernel", "kernel", "launch", "variant_case"}
     if any(gap.tables & tables or "nsys" in gap.passes for gap in gaps):
         return
@@ -154,7 +160,7 @@ def _traces(evidence: Evidence, gaps: Sequence[Gap]) -> Iterator[Gap]:
         yield Gap(
             "no-kernels",
             "kernels",
-            f"none of {len(rows)} invocations has a kernel, and {sum(row['launches'] for row in rows)} calls launched",
+            f"none of {len(rows)} invocations has a kernel, although they launch",
             "Their kernels are unknown, not zero.",
             "Check that nsys traced CUDA on the device, and capture the pass again.",
             passes=frozenset({"nsys"}),

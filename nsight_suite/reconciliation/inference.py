@@ -1,7 +1,7 @@
 """What may not be concluded is refused here, by code.
 
-Quantities carry how they were had. Operations on them return numbers, or raise ForbiddenInference with the code of
-the rule, why, and what to do instead. The reconciliation computes with the same operations.
+Quantities carry how they were had. Operations on them return numbers, or raise ForbiddenInference with the
+code of the rule, why, and what to do instead. The reconciliation computes with the same operations.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ RULES = {
         ),
         Rule(
             "times-have-no-single-cause",
-            "Fusion changes kernel count and intermediate storage together, so timings alone attribute to neither.",
+            "Fusion changes kernel count and intermediate storage together; times alone attribute to neither.",
             "Compare cases that differ in one thing only, such as the submission, or add a control variant.",
             _has("samples", quantity="completion", **{"pass": "timing"}),
         ),
@@ -123,7 +123,7 @@ RULES = {
         ),
         Rule(
             "ncu-time-is-its-own",
-            "ncu's durations are never compared with host time or nsys durations: it serialises, replays and flushes.",
+            "Durations under ncu are never compared with other clocks: it serialises, replays and flushes.",
             "Use the kernel durations of the pass nsys.",
             lambda evidence: bool(evidence.rows.get("dram_bytes")),
         ),
@@ -183,7 +183,7 @@ def profiler_cost(profiled: Measured, unprofiled: Measured) -> tuple[float, floa
 
 
 def cause_of_speedup(changes: Collection[str]) -> str:
-    """The cause of a difference between two cases' times, when `changes` names exactly one thing that differs."""
+    """The cause of a difference between two times, when `changes` names the one thing that differs."""
     if len(changes) != 1:
         _refuse(
             "times-have-no-single-cause", f"The cases differ in {' and '.join(sorted(changes)) or 'nothing'}."

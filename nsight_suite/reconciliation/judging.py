@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from nsight_suite.evidence.store import DatabaseError, Store
 from nsight_suite.evidence.tables import tables
 from nsight_suite.querying import open_evidence, run_named, run_sql
@@ -52,7 +54,12 @@ def _damaged(store: Store) -> dict[str, str]:
         try:
             store.connection.execute(f'SELECT bit_xor(hash(COLUMNS(*))) FROM "{name}"').fetchall()
         except DatabaseError as error:
-            damaged[name] = str(error).strip().splitlines()[0]
+            damaged[name] = _without_folders(str(error).strip().splitlines()[0])
             columns = ", ".join(f'CAST(NULL AS {column.type}) AS "{column.name}"' for column in table.columns)
             store.connection.execute(f'CREATE OR REPLACE VIEW "{name}" AS SELECT {columns} WHERE false')
     return damaged
+
+
+def _without_folders(message: str) -> str:
+    """DuckDB names the file with its whole path, which does not belong into a report."""
+    return re.sub(r'"[^"]*/([^"/]+)"', r'"\1"', message)

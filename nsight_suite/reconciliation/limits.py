@@ -63,8 +63,9 @@ def _case(row: Row, bounds: Bounds) -> Finding:
         "busy_over_completion": round(working, 4),
     }
     seen = (
-        f"completes in {time(row['completion_ns'])} of which the device works {time(row['busy_ns'])} ({working:.0%}); a copy of "
-        f"its {size(row['logical_bytes'])} takes {time(row['floor_ns'])} at {rate(row['copy_bytes_per_second'])}"
+        f"completes in {time(row['completion_ns'])}, of which the device works {time(row['busy_ns'])} "
+        f"({working:.0%}); a copy of its {size(row['logical_bytes'])} takes {time(row['floor_ns'])} "
+        f"at {rate(row['copy_bytes_per_second'])}"
     )
     code, verdict, means, next_step = _bound(row, copying, working, bounds)
     return Finding(code, FAMILY, verdict, row["case_id"], seen, numbers, means, next_step, _SOURCES)
@@ -80,14 +81,15 @@ def _bound(row: Row, copying: float, working: float, bounds: Bounds) -> tuple[st
             return (
                 "l2-resident",
                 EXPLAINED,
-                f"Faster than a copy through DRAM: data stays in the L2 cache ({size(row['l2_bytes'])}), so memory bandwidth "
+                f"Faster than a copy through DRAM: data stays in L2 ({size(row['l2_bytes'])}), so memory bandwidth "
                 "is not its floor, and its logical rate is no DRAM bandwidth.",
                 "",
             )
         return (
             "faster-than-memory",
             DISAGREE,
-            "It cannot have moved those bytes in that time: they are declared too large, work was skipped, or a time is wrong.",
+            "It cannot have moved those bytes in that time: too many are declared, work was skipped, or a time is "
+            "wrong.",
             "Check the declaration in expected.sql and the results, and time the copy again.",
         )
     if working < bounds.launch_bound:
@@ -103,7 +105,8 @@ def _bound(row: Row, copying: float, working: float, bounds: Bounds) -> tuple[st
     return (
         "neither-bound",
         AGREE,
-        f"Neither launches nor copy bandwidth are its floor: it moves its logical bytes at {copying:.0%} of a copy's speed.",
+        "Neither launches nor copy bandwidth are its floor: it moves its logical bytes at "
+        f"{copying:.0%} of a copy's speed.",
         "",
     )
 

@@ -14,7 +14,7 @@ _TABLES = ("variant_case", "range", "range_kernel", "kernel")
 
 
 def judge(evidence: Evidence, counted: Sequence[Finding], bounds: Bounds = BOUNDS) -> Iterator[Finding]:
-    """`counted` are the findings over counts: a sequence with a kernel too few is their matter, not one of order."""
+    """`counted` are the findings over counts: a sequence with a kernel too few is their matter, not ours."""
     for case in evidence.cases:
         if evidence.asked("nsys") and (gap := evidence.gap(case, _TABLES, ("nsys",))):
             yield gap.finding(FAMILY, case["case_id"])
@@ -98,8 +98,8 @@ def _tasks(evidence: Evidence, case_id: str) -> Iterator[Finding]:
                 FAMILY,
                 DISAGREE,
                 case_id,
-                f"stage {row['stage']}, invocation {row['invocation']}: {row['repeated']} of {row['tasks']} tasks recorded "
-                f"again and {row['backwards']} ending before they start",
+                f"stage {row['stage']}, invocation {row['invocation']}: of {row['tasks']} tasks "
+                f"{row['repeated']} are recorded again and {row['backwards']} end before they start",
                 {"tasks": row["tasks"], "repeated": row["repeated"], "backwards": row["backwards"]},
                 "A task ran twice, or its record was written over.",
                 "Look at the task table; check the trace build.",

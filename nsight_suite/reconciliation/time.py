@@ -69,17 +69,17 @@ def _too_short(
             FAMILY,
             DISAGREE,
             case_id,
-            f"{amounts.counted(len(short), f'{kind} completion')} of {len(samples)} shorter than the device's work: "
-            f"{amounts.time(worst['duration_ns'])} in round {worst['round']}, and the device is busy for at least "
-            f"{amounts.time(busy_ns)}",
+            f"{len(short)} of {len(samples)} {kind} completions shorter than the device's work: "
+            f"{amounts.time(worst['duration_ns'])} in round {worst['round']}, and the device is busy for "
+            f"{amounts.time(busy_ns)} or more",
             {
                 "duration_ns": worst["duration_ns"],
                 "round": worst["round"],
                 "busy_ns": busy_ns,
                 "samples": len(short),
             },
-            "The clock stopped before the device did (a missing synchronisation), other work was measured, or the "
-            "sample was changed.",
+            "The clock stopped before the device did (a missing synchronisation), other work was measured, or "
+            "the sample was changed.",
             "Check that the timed region ends with a synchronisation of the stream, and time the case again.",
             ("samples", "launch_split_invocations"),
         )
@@ -95,9 +95,9 @@ def _remainder(case_id: str, splits: Sequence[Row], bounds: Bounds) -> Iterator[
             FAMILY,
             DISAGREE,
             case_id,
-            f"{amounts.time(middle)} of a profiled invocation is neither launch, device work, gap nor synchronisation",
+            f"{amounts.time(middle)} of a profiled invocation is neither launch, device work, gap nor wait",
             {"remainder_ns": middle, "bound_ns": bounds.remainder_ns},
-            "Something else runs inside the range: allocation, compilation, Python, or calls that nsys did not record.",
+            "Something else runs inside the range: allocation, compilation, Python, or calls that nsys missed.",
             "Look at `query RUN launch_split_invocations`; keep everything else out of the range.",
             ("launch_split_invocations",),
         )
@@ -168,7 +168,7 @@ def _agreement(case_id: str, samples: Sequence[Row], splits: Sequence[Row]) -> F
         FAMILY,
         AGREE,
         case_id,
-        f"median completion {amounts.time(completion)}, never shorter than the device's work; under nsys: {text}",
+        f"median completion {amounts.time(completion)}, none shorter than device work; under nsys: {text}",
         {"completion_ns": completion, **{f"{name}_ns": value for name, value in parts.items()}},
         sources=_SOURCES,
     )

@@ -6,7 +6,7 @@ Caches as found: what stayed in L2 is not fetched, and what is written again the
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from nsight_suite.reconciliation import inference
 from nsight_suite.reconciliation.amounts import size, some
@@ -25,6 +25,16 @@ FAMILY = "traffic"
 _TABLES = ("variant_case", "counter", "pass")
 _PASSES = ("ncu", "ncu-warm")
 _SOURCES = ("dram_bytes",)
+_OVER = (
+    "Something is moved more often than declared (spills, a second pass over the data), the declaration is too "
+    "small, or the counter is wrong."
+)
+_BELOW = "The kernels did not touch all of their data, the declaration is too large, or the counter is wrong."
+_WRITE_BACK = (
+    "Write-back: lines still dirty in L2 when a kernel ends leave it later, so its writes are under-counted. "
+    "Its total writes cannot be had this way."
+)
+_RESIDENT = "Data that stays in L2 between kernels and invocations is not moved to or from DRAM."
 _LOOK = "Look at `query RUN counters`, and capture the pass again."
 
 
@@ -59,7 +69,7 @@ def _altered(evidence: Evidence, case: Row, row: Row, bounds: Bounds) -> Finding
         return None
     seen = [
         f"{one['metric']} of {one['kernel']} (workload {one['workload_id']}, invocation {one['invocation']}) is "
-        f"{size(one['value_bytes'])} in the evidence and {one['original']} {one['original_unit']} in the report"
+        f"{size(one['value_bytes'])} in the evidence and {one['original']} {one['original_unit']} in its report"
         for one in rows
     ]
     return _fault(
@@ -71,9 +81,9 @@ def _altered(evidence: Evidence, case: Row, row: Row, bounds: Bounds) -> Finding
             "value_bytes": rows[0]["value_bytes"],
             "original_bytes": rows[0]["original_bytes"],
         },
-        "The evidence was changed after the report was read.",
-        "Rebuild the evidence from its reports: python -m nsight_suite.evidence RUN",
-        ("altered_counters",),
+        means="The evidence was changed after the report was read.",
+        next_step="Rebuild the evidence from its reports: python -m nsight_suite.evidence RUN",
+        sources=("altered_counters",),
     )
 
 
@@ -103,8 +113,7 @@ def _repeats(evidence: Evidence, case: Row, row: Row, bounds: Bounds) -> Finding
         row,
         f"with flushed caches one invocation read {size(low)} and another {size(high)}",
         {"read_min_bytes": low, "read_max_bytes": high, "logical_read_bytes": row["logical_read_bytes"]},
-        "The same work must read the same bytes: a counter is wrong, or the invocations differ.",
-        _LOOK,
+        means="The same work must read the same bytes: a counter is wrong, or the invocations differ.",
     )
 
 
@@ -128,24 +137,21 @@ def _declared(evidence: Evidence, case: Row, row: Row, bounds: Bounds) -> Findin
             return _fault(
                 "dram-over-logical" if over else "dram-below-logical",
                 row,
-                f"an invocation {'read' if what == 'read' else 'wrote'} {size(seen)} of DRAM, and its kernels must "
-                f"{what} {size(logical)} ({_policy(row)})",
+                f"an invocation {'read' if what == 'read' else 'wrote'} {size(seen)} of DRAM, and its kernels "
+                f"must {what} {size(logical)} ({_policy(row)})",
                 {
                     f"dram_{what}_bytes": seen,
                     f"logical_{what}_bytes": logical,
                     "ratio": round(seen / logical, 3),
                 },
-                "Something is moved more often than declared (spills, a second pass over the data), the declaration is too "
-                "small, or the counter is wrong."
-                if over
-                else "The kernels did not touch all of their data, the declaration is too large, or the counter is wrong.",
-                "Look at `query RUN counters`; correct the kernels, or the bytes in expected.sql.",
+                means=_OVER if over else _BELOW,
+                next_step="Look at `query RUN counters`; correct the kernels, or the bytes in expected.sql.",
             )
     return None
 
 
 def _twins(evidence: Evidence, case: Row, row: Row, bounds: Bounds) -> Finding | None:
-    """With flushed caches the same kernels read the same bytes by stream and by graph; told for the larger one."""
+    """With flushed caches the same kernels read the same bytes by stream and by graph; told of the larger."""
     if row["cache_control"] != "all":
         return None
     for other in evidence.rows["dram_bytes"]:
@@ -159,8 +165,7 @@ def _twins(evidence: Evidence, case: Row, row: Row, bounds: Bounds) -> Finding |
                 row,
                 f"with flushed caches it reads {size(mine)} and its twin {other['case_id']} {size(its)}",
                 {"dram_read_bytes": mine, "twin_read_bytes": its},
-                "The same kernels must read the same bytes however they are submitted: a counter is wrong.",
-                _LOOK,
+                means="The same kernels must read the same bytes however they are submitted: a counter is wrong.",
             )
     return None
 
@@ -177,12 +182,10 @@ def _explanations(row: Row, bounds: Bounds) -> Iterator[Finding]:
             FAMILY,
             EXPLAINED,
             row["case_id"],
-            f"{row['pass']}: {size(seen)} of {size(logical)} {'read' if what == 'read' else 'written'} ({share:.0%}, {_policy(row)})",
+            f"{row['pass']}: {size(seen)} of {size(logical)} {'read' if what == 'read' else 'written'} "
+            f"({share:.0%}, {_policy(row)})",
             {f"dram_{what}_bytes": seen, f"logical_{what}_bytes": logical, "ratio": round(share, 4)},
-            "Write-back: lines still dirty in L2 when a kernel ends leave it later, so its writes are under-counted. Its "
-            "total writes cannot be had this way."
-            if flushed
-            else "Data that stays in L2 between kernels and invocations is not moved to or from DRAM.",
+            _WRITE_BACK if flushed else _RESIDENT,
             "For writes use the whole-graph measurement with warm caches (pass ncu-warm)." if flushed else "",
             _SOURCES,
         )
@@ -210,9 +213,10 @@ def _fault(
     code: str,
     row: Row,
     seen: str,
-    numbers: dict[str, float | int | None],
+    numbers: Mapping[str, float | int | None],
+    *,
     means: str,
-    next_step: str,
+    next_step: str = _LOOK,
     sources: Sequence[str] = _SOURCES,
 ) -> Finding:
     return Finding(

@@ -46,8 +46,8 @@ CASES = (
 class Gap:
     """Evidence that is out of reach. Whatever needs it cannot be answered, for this one reason.
 
-    `subject` is the file, table or pass that it is about; one subject has one gap. `tables` and `passes` are what it
-    blocks; `graph_only` limits that to graph submissions. A gap that blocks nothing is just told.
+    `subject` is the file, table or pass that it is about; one subject has one gap. `tables` and `passes` are
+    what it blocks; `graph_only` limits that to graph submissions. A gap that blocks nothing is just told.
     """
 
     code: str

@@ -90,7 +90,7 @@ def test_each_round_runs_every_case_once_in_an_order_of_its_own() -> None:
     assert rounds == shuffled_rounds(6, 21, seed=20261129, shape="1x128")
     assert rounds != shuffled_rounds(6, 21, seed=20261129, shape="32x1024")
     # Fixed for good: another order would make runs of different versions differ for no reason.
-    assert rounds[0] == shuffled_rounds(6, 1, seed=20261129, shape="1x128")[0]
+    assert rounds[:2] == [[4, 0, 5, 2, 1, 3], [3, 2, 5, 1, 4, 0]]
 
 
 def test_arguments_are_packed_as_the_driver_reads_them() -> None:

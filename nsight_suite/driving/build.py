@@ -65,8 +65,8 @@ def compile_source(source: Path, architecture: str, options: Sequence[str] = OPT
     except OSError as error:
         raise UsageError(f"Cannot read the kernel source {source}: {error.strerror}.") from error
     headers = _headers(source)
-    # Source and headers go in by content, under names of our own: no path of this machine enters the machine code,
-    # so the same source gives the same bytes in every folder.
+    # Source and headers go in by content, under names of our own: no path of this machine enters the machine
+    # code, so the same source gives the same bytes in every folder.
     every_option = (f"-arch={architecture}", *options)
     cubin, ptx, log = _compile(text, f"{_ROOT}/{source.parent.name}/{source.name}", headers, every_option)
     hashed = hashlib.sha256(text)
@@ -93,7 +93,7 @@ def nvrtc_version() -> str:
 
 
 def _headers(source: Path) -> dict[str, bytes]:
-    """What may be included, by the name in the include; `#line` keeps the compiler from naming the working folder."""
+    """What may be included, by its name there; `#line` keeps the compiler from naming the working folder."""
     folder = source.parent
     places = [(path.name, f"{_ROOT}/{folder.name}", path) for path in sorted(folder.glob("*.cuh"))]
     places += [(f"../{path.name}", _ROOT, path) for path in sorted(folder.parent.glob("*.cuh"))]

@@ -1,0 +1,377 @@
+"""A driver's passes from plan to records, on a stand-in for the GPU: what is caught, what each pass records.
+
+The stand-in keeps arrays in NumPy and runs each call when its stream would; graphs replay what was captured.
+"""
+
+import ctypes
+import json
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import nullcontext
+from dataclasses import replace
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from cuda.bindings import driver
+
+PROTOCOL = """
+[experiment]
+name = "double"
+title = "Doubling"
+question = "?"
+seed = 7
+submissions = ["stream", "graph"]
+passes = ["validate", "timing", "nsys", "ncu", "sanitize"]
+[variants]
+plain = "y = 2 x"
+[shapes]
+small = { count = 8, batch = 4 }
+odd = { count = 3, timed = false }
+[fixtures]
+before = ["counting", "negative"]
+held_out = "large"
+[tolerances]
+absolute = 0
+relative = 1e-6
+[timing]
+warmups = 1
+rounds = 3
+batch = 4
+graph_setups = 2
+"""
+
+
+class Array(np.ndarray):
+    """What the toolkit uses of a CuPy array."""
+
+    @property
+    def data(self) -> Any:
+        return SimpleNamespace(ptr=self.ctypes.data)
+
+    def set(self, values: np.ndarray, stream: object) -> None:
+        self[...] = values
+
+    def get(self) -> np.ndarray:
+        return np.array(self)
+
+
+class Gpu:
+    """Runs calls at once, or keeps them while a graph is captured."""
+
+    def __init__(self) -> None:
+        self.captured: list[Callable[[], object]] | None = None
+        self.replay_fails = False
+
+    def enqueue(self, work: Callable[[], object]) -> int:
+        if self.captured is None:
+            work()
+        else:
+            self.captured.append(work)
+        return 0
+
+    def begin(self, *_: object) -> tuple[int]:
+        self.captured = []
+        return (0,)
+
+    def end(self, *_: object) -> tuple[int, object]:
+        captured, self.captured = self.captured, None
+        return 0, captured
+
+    def replay(self, executable: list[Callable[[], object]], stream: object) -> tuple[object]:
+        if self.replay_fails:
+            return (driver.CUresult.CUDA_ERROR_LAUNCH_FAILED,)
+        for work in executable:
+            work()
+        return (0,)
+
+
+def memset(pointer: int, value: int, size: int, stream: object) -> tuple[int]:
+    if pointer:
+        ctypes.memset(pointer, value, size)
+    return (0,)
+
+
+def reduction(*arguments: str, **_: str) -> Callable[..., Array]:
+    def reduce(*given: Any, axis: int) -> Array:
+        y, *others = (np.asarray(value, dtype=np.float64) if np.ndim(value) else value for value in given)
+        with np.errstate(invalid="ignore"):
+            results = {
+                "nsight_suite_error": lambda: (
+                    np.abs(y - others[0]) / (others[1] + others[2] * np.abs(others[0]))
+                ),
+                "nsight_suite_not_finite": lambda: ~np.isfinite(y),
+                "nsight_suite_differing": lambda: given[0] != given[1],
+            }[arguments[-1]]()
+        whole = np.nan_to_num(np.asarray(results, dtype=np.float64), nan=sys.float_info.max)
+        return (whole.max if "error" in arguments[-1] else whole.sum)(axis=axis).view(Array)
+
+    return reduce
+
+
+@pytest.fixture
+def gpu(monkeypatch: pytest.MonkeyPatch) -> Iterator[Gpu]:
+    fake = Gpu()
+    cupy = ModuleType("cupy")
+    stream = type("Stream", (nullcontext,), {"ptr": 1})
+    cupy.__dict__.update(
+        __version__="stand-in",
+        zeros=lambda size, dtype: np.zeros(size, dtype).view(Array),
+        asarray=lambda values: np.asarray(values).view(Array),
+        get_default_memory_pool=lambda: SimpleNamespace(free_all_blocks=lambda: None),
+        ReductionKernel=reduction,
+        cuda=SimpleNamespace(
+            Device=lambda _: SimpleNamespace(use=lambda: None),
+            Stream=lambda non_blocking: stream(),
+            runtime=SimpleNamespace(free=lambda _: None),
+        ),
+    )
+    nvtx = ModuleType("nvtx")
+    nvtx.__dict__["annotate"] = lambda *_, **__: nullcontext()
+    results: dict[str, Any] = {
+        "cuInit": (0,),
+        "cuDeviceGetCount": (0, 1),
+        "cuDeviceGet": (0, 0),
+        "cuDeviceGetAttribute": (0, 9),
+        "cuDeviceGetName": (0, b"Stand-in\0\0"),
+        "cuDeviceGetUuid": (0, SimpleNamespace(bytes=bytes(16))),
+        "cuDeviceTotalMem": (0, 1),
+        "cuDriverGetVersion": (0, 13000),
+        "cuMemGetInfo": (0, 400, 400),
+        "cuMemAlloc": (0, 0),
+        "cuMemFree": (0,),
+        "cuMemcpyDtoDAsync": (0,),
+        "cuEventCreate": (0, "event"),
+        "cuEventRecord": (0,),
+        "cuEventElapsedTime": (0, 0.25),
+        "cuEventDestroy": (0,),
+        "cuStreamSynchronize": (0,),
+        "cuGraphUpload": (0,),
+        "cuGraphDestroy": (0,),
+        "cuGraphExecDestroy": (0,),
+        "cuGraphGetNodes": (0, [], 0),
+        "cuGraphGetEdges": (0, [], [], 0),
+    }
+    for name, result in results.items():
+        monkeypatch.setattr(driver, name, lambda *_, result=result: result)
+    monkeypatch.setattr(driver, "cuStreamBeginCapture", fake.begin)
+    monkeypatch.setattr(driver, "cuStreamEndCapture", fake.end)
+    monkeypatch.setattr(driver, "cuGraphInstantiate", lambda captured, flags: (0, captured))
+    monkeypatch.setattr(driver, "cuGraphLaunch", fake.replay)
+    monkeypatch.setattr(driver, "cuMemsetD8Async", memset)
+    toolkit = "nsight_suite.driving"
+    before = {name: module for name, module in sys.modules.items() if name.startswith(toolkit)}
+    before |= {name: sys.modules[name] for name in ("cupy", "nvtx") if name in sys.modules}
+    for name in before:
+        del sys.modules[name]
+    sys.modules.update(cupy=cupy, nvtx=nvtx)
+    yield fake
+    for name in [name for name in sys.modules if name.startswith(toolkit) or name in ("cupy", "nvtx")]:
+        del sys.modules[name]
+    sys.modules.update(before)
+
+
+@pytest.fixture
+def drive(gpu: Gpu, tmp_path: Path) -> Callable[..., tuple[int, list[dict[str, Any]]]]:
+    """Drive one pass of doubling, with parts of the experiment replaced; gives exit status and records."""
+    from nsight_suite.driving import app, validation
+    from nsight_suite.driving.experiment import Experiment
+
+    def arrays(parameters: Any) -> dict[str, Any]:
+        return {"x": ((parameters["count"],), np.float32), "y": ((parameters["count"],), np.float32)}
+
+    def inputs(fixture: str, parameters: Any, random: Any) -> dict[str, Any]:
+        scale = {"counting": 1, "negative": -1, "large": 1e6}[fixture]
+        return {"x": np.arange(1, parameters["count"] + 1, dtype=np.float32) * np.float32(scale)}
+
+    def launches(bench: Any, variant: str, parameters: Any, on: Any) -> list[Any]:
+        def double() -> None:
+            on["y"][...] = on["x"] * 2
+
+        return [bench.library_call("double", lambda: gpu.enqueue(double), str)]
+
+    experiment = Experiment(
+        arrays=arrays,
+        inputs=inputs,
+        reference=lambda parameters, given: given["x"].astype(np.float64) * 2,
+        launches=launches,
+        checks=(validation.finite, validation.error),
+        output="y",
+    )
+
+    def run(name: str, **changes: Any) -> tuple[int, list[dict[str, Any]]]:
+        (tmp_path / "protocol.toml").write_text(PROTOCOL)
+        plan = {
+            "pass": name,
+            "protocol": str(tmp_path / "protocol.toml"),
+            "kernels": str(tmp_path),
+            "device": 0,
+            "cases": [f"double:plain:{s}:{shape}" for shape in ("small", "odd") for s in ("stream", "graph")],
+            "seed": 7,
+            "warmups": 1,
+            "rounds": 3,
+            "invocations": 2,
+            "graph_setups": 2,
+        }
+        (tmp_path / "plan.json").write_text(json.dumps(plan))
+        records = tmp_path / "records.jsonl"
+        argv = ["--plan", str(tmp_path / "plan.json"), "--records", str(records)]
+        status = app.run_driver(replace(experiment, **changes), argv)
+        return status, [json.loads(line) for line in records.read_text().splitlines()]
+
+    return run
+
+
+def of(records: list[dict[str, Any]], table: str) -> list[dict[str, Any]]:
+    return [record for record in records if record["table"] == table]
+
+
+def test_timing_keeps_every_sample_of_the_timed_shapes(drive: Any) -> None:
+    status, records = drive("timing")
+    assert status == 0
+    assert records[-1] == {"table": "_end", "state": "ok"}
+    samples = of(records, "sample")
+    assert Counter((sample["quantity"], sample.get("case_id")) for sample in samples) == {
+        ("device_copy", None): 3,
+        ("first_replay", "double:plain:graph:small"): 2,
+        **{
+            (quantity, f"double:plain:{submission}:small"): 3
+            for submission in ("stream", "graph")
+            for quantity in (
+                "completion",
+                "empty_sync",
+                "batch_enqueue",
+                "batch_completion",
+                "batch_event_interval",
+            )
+        },
+    }
+    assert all(sample["duration_ns"] > 0 for sample in samples)
+    assert {s["duration_ns"] for s in samples if s["quantity"] == "batch_event_interval"} == {250_000}
+    assert {s["invocations"] for s in samples if s["quantity"].startswith("batch")} == {4}
+    completions = [s for s in samples if s["quantity"] == "completion"]
+    assert sorted((s["round"], s["position"]) for s in completions) == [
+        (0, 0), (0, 1), (1, 0), (1, 1), (2, 0), (2, 1)
+    ]  # fmt: skip
+    assert Counter(step["step"] for step in of(records, "graph_setup")) == {
+        "capture": 2,
+        "instantiate": 2,
+        "upload": 2,
+    }
+    assert {driven["case_id"] for driven in of(records, "driven")} == {
+        "double:plain:stream:small",
+        "double:plain:graph:small",
+    }
+
+
+def test_validation_holds_the_last_fixture_back_until_the_end(drive: Any) -> None:
+    status, records = drive("validate")
+    assert status == 0
+    assert of(records, "sample") == []
+    at = [index for index, record in enumerate(records) if record["table"] == "driven"]
+    small = [r for r in records if r["table"] == "validation" and r["case_id"].endswith("small")]
+    assert [r["fixture"] for r in small if r["check"] == "same_as_stream"] == ["negative", "counting", "large"]
+    assert [r["held_out"] for r in small if r["check"] == "same_as_stream"] == [False, False, True]
+    held_out = [i for i, r in enumerate(records) if r.get("held_out") and r["case_id"].endswith("small")]
+    assert max(at[:2]) < min(held_out)
+
+
+def test_every_pass_proves_the_same_output(drive: Any) -> None:
+    hashes = {}
+    for name in ("validate", "timing", "nsys", "ncu", "sanitize"):
+        status, records = drive(name)
+        assert status == 0
+        for driven in of(records, "driven"):
+            hashes.setdefault(driven["case_id"].split(":")[-1], set()).add(driven["output_sha256"])
+            assert driven["invocations"] == (3 if name == "timing" else 2)
+    assert {shape: len(found) for shape, found in hashes.items()} == {"small": 1, "odd": 1}
+
+
+def test_only_nsys_has_a_profiled_twin_of_the_timed_loop(drive: Any) -> None:
+    under_nsys, under_ncu = drive("nsys")[1], drive("ncu")[1]
+    assert of(under_ncu, "sample") == []
+    twins = of(under_nsys, "sample")
+    assert {twin["pass"] for twin in twins} == {"nsys"}
+    assert Counter(twin["case_id"] for twin in twins) == {
+        "double:plain:stream:small": 2,
+        "double:plain:graph:small": 2,
+    }
+    assert len(of(under_nsys, "driven")) == 4  # the untimed shape is driven all the same
+
+
+@pytest.mark.parametrize("name", ["validate", "timing", "nsys", "ncu", "sanitize"])
+def test_an_element_that_is_never_written_stops_every_pass(drive: Any, gpu: Gpu, name: str) -> None:
+    def forgetful(bench: Any, variant: str, parameters: Any, on: Any) -> list[Any]:
+        def double() -> None:
+            on["y"][:-1] = on["x"][:-1] * 2
+
+        return [bench.library_call("double", lambda: gpu.enqueue(double), str)]
+
+    status, records = drive(name, launches=forgetful)
+    assert status == 1
+    assert of(records, "driven") == []
+    assert records[-1]["state"] == "failed"
+    assert "double:plain:stream:small is wrong" in records[-1]["reason"]
+    assert "finite is 1, at most 0 allowed" in records[-1]["reason"]
+    failed = [check for check in of(records, "validation") if not check["passed"]]
+    assert [(check["check"], check["worst"]) for check in failed] == [
+        ("finite", 1.0),
+        ("error", sys.float_info.max),
+    ]
+
+
+def test_a_graph_that_does_other_work_than_its_stream_is_caught(drive: Any, gpu: Gpu) -> None:
+    def two_faced(bench: Any, variant: str, parameters: Any, on: Any) -> list[Any]:
+        def double(factor: np.float32) -> None:
+            on["y"][...] = on["x"] * factor
+
+        def submit() -> int:
+            nearly = np.nextafter(np.float32(2), np.float32(3))  # within tolerance, but not the same bits
+            factor = np.float32(2) if gpu.captured is None else nearly
+            return gpu.enqueue(lambda: double(factor))
+
+        return [bench.library_call("double", submit, str)]
+
+    status, records = drive("timing", launches=two_faced)
+    assert status == 1
+    assert [c["check"] for c in of(records, "validation") if not c["passed"]] == ["same_as_stream"]
+    assert "double:plain:graph:small" in records[-1]["reason"]
+
+
+def test_a_variant_that_is_wrong_only_on_the_held_out_fixture_is_caught(drive: Any, gpu: Gpu) -> None:
+    def overfitted(bench: Any, variant: str, parameters: Any, on: Any) -> list[Any]:
+        def double() -> None:
+            on["y"][...] = np.minimum(on["x"] * 2, 1000)
+
+        return [bench.library_call("double", lambda: gpu.enqueue(double), str)]
+
+    status, records = drive("validate", launches=overfitted)
+    assert status == 1
+    assert "fixture 'large'" in records[-1]["reason"]
+    assert len(of(records, "driven")) == 2  # what was measured before stays
+
+
+def test_a_cuda_error_is_told_and_is_no_failed_check(drive: Any, gpu: Gpu) -> None:
+    gpu.replay_fails = True
+    status, records = drive("timing")
+    assert status == 2
+    assert "CUDA_ERROR_LAUNCH_FAILED" in records[-1]["reason"]
+
+
+def test_a_mistake_of_the_drivers_author_ends_the_records_too(drive: Any, capsys: Any) -> None:
+    def absent(bench: Any, variant: str, parameters: Any, on: Any) -> list[Any]:
+        raise KeyError("kernel_of_mine")
+
+    status, records = drive("validate", launches=absent)
+    assert status == 2
+    assert records[-1]["reason"] == "KeyError: 'kernel_of_mine'"
+    assert "Traceback" in capsys.readouterr().err
+
+
+def test_progress_ends_with_all_cases_done(drive: Any) -> None:
+    progress = of(drive("ncu")[1], "_progress")
+    assert [(step["done"], step["total"]) for step in progress] == [(0, 4), (2, 4), (4, 4)]
+    assert progress[0]["what"] == "double small"

@@ -154,7 +154,7 @@ def _create_view(connection: duckdb.DuckDBPyConnection, table: Table, path: Path
     name, file = _quoted(table.name), _escaped(_not_a_pattern(path))
     try:
         connection.execute(f"CREATE VIEW {name} AS SELECT {columns} FROM read_parquet('{file}')")
-        # Counting cells reads them all; past some size that costs too much, and only the file's frame is checked.
+        # Counting cells reads them all. Past some size that costs too much: only the frame is checked.
         (rows,) = connection.execute(f"SELECT count(*) FROM {name}").fetchall()[0]
         if rows <= _CHECKED_ROWS:
             connection.execute(f"SELECT count(COLUMNS(*)) FROM {name}").fetchall()

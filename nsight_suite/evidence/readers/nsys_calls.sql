@@ -36,43 +36,38 @@ WHERE api."start" IS NOT NULL
 
 -- A runtime call contains the driver call that does its work. Of such a nest the call that carries the device's
 -- correlation id is kept, or the outermost when none does, so that one launch stays one launch.
-CREATE TABLE nsys.call AS
-WITH ordered AS (
+CREATE TABLE nsys.nest AS
+SELECT
+    *,
+    sum(CASE WHEN nested THEN 0 ELSE 1 END) OVER (
+        PARTITION BY thread, kind = 'sync' ORDER BY call_id ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
+    ) AS nest
+FROM (
     SELECT
         *,
-        max(coalesce(end_ns, start_ns)) OVER (
-            PARTITION BY thread, kind = 'sync' ORDER BY start_ns, end_ns DESC, row
-            ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
-        ) AS busy_until
-    FROM nsys.candidate
-),
-nests AS (
-    SELECT
-        *,
-        count(*) FILTER (WHERE busy_until IS NULL OR start_ns >= busy_until) OVER (
-            PARTITION BY thread, kind = 'sync' ORDER BY start_ns, end_ns DESC, row
-            ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
-        ) AS nest
-    FROM ordered
-),
-kept AS (
-    SELECT *
-    FROM nests
-    QUALIFY recorded OR (
-        NOT bool_or(recorded) OVER (PARTITION BY thread, kind = 'sync', nest)
-        AND row_number() OVER (PARTITION BY thread, kind = 'sync', nest ORDER BY start_ns, end_ns DESC, row) = 1
+        coalesce(start_ns < max(coalesce(end_ns, start_ns)) OVER (
+            PARTITION BY thread, kind = 'sync' ORDER BY call_id ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+        ), false) AS nested
+    FROM (
+        SELECT *, CAST(row_number() OVER (ORDER BY start_ns, end_ns DESC, row) - 1 AS BIGINT) AS call_id
+        FROM nsys.candidate
     )
-),
-single AS (
-    -- The two calls of a nest may share one correlation id; the outer one is the launch then.
-    SELECT *
-    FROM kept
-    QUALIFY correlation_id IS NULL OR row_number() OVER (
-        PARTITION BY process, correlation_id ORDER BY start_ns, end_ns DESC, row
-    ) = 1
+);
+
+CREATE TABLE nsys.call AS
+WITH kept AS (
+    SELECT nest.*
+    FROM nsys.nest
+    JOIN (
+        SELECT thread, kind = 'sync' AS waits, nest, bool_or(recorded) AS any_recorded FROM nsys.nest GROUP BY ALL
+    ) AS whole ON whole.thread = nest.thread AND whole.waits = (nest.kind = 'sync') AND whole.nest = nest.nest
+    WHERE nest.recorded OR NOT (whole.any_recorded OR nest.nested)
 )
-SELECT * EXCLUDE (busy_until, nest), CAST(row_number() OVER (ORDER BY start_ns, row) - 1 AS BIGINT) AS call_id
-FROM single;
+SELECT * EXCLUDE (nested, nest)
+FROM kept
+-- Both calls of a nest may carry one correlation id; the outer one is the launch then.
+WHERE correlation_id IS NULL
+    OR call_id IN (SELECT min(call_id) FROM kept GROUP BY process, correlation_id);
 
 -- Every pair of a call and a push/pop range open on its thread: the range holds the call from start to return,
 -- ends included. This is the rule of nsys' own NVTX reports.

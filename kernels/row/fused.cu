@@ -5,6 +5,8 @@
 //   wider:          one block per row, columns / 16 threads rounded up to whole warps, from 128 to 1024.
 // Sixteen floats are four 128-bit loads in flight per thread, enough to keep DRAM busy at full occupancy.
 //
+// One division per row: each element is multiplied by the reciprocal of the row's sum.
+//
 // Bytes, with A = 4 * rows * columns: reads A, writes A. Rows wider than 16 * blockDim.x (more than 16384
 // columns) do not fit the registers of a block; they are correct too, but read three times.
 //
@@ -66,15 +68,23 @@ __device__ void softmax_in_registers(const float* x, float* y, int columns) {
 #pragma unroll
     for (int k = 1; k < HELD; ++k) peak = fmaxf(peak, held[k]);
     peak = reduce_block(peak, Maximum());
+    // Narrow rows fill only the first registers; the rest is skipped by all threads alike, four at a time.
+    const int used = (columns + blockDim.x - 1) / blockDim.x;
     float total = 0.0f;
 #pragma unroll
-    for (int k = 0; k < HELD; ++k) {
-        held[k] = expf(held[k] - peak);
-        total += held[k];
-    }
-    total = reduce_block(total, Sum());
+    for (int k = 0; k < HELD; k += 4) {
+        if (k < used) {
 #pragma unroll
-    for (int k = 0; k < HELD; ++k) held[k] /= total;
+            for (int l = k; l < k + 4; ++l) {
+                held[l] = expf(held[l] - peak);
+                total += held[l];
+            }
+        }
+    }
+    // The largest element adds exactly one, so the sum is never small and its reciprocal is accurate.
+    const float scale = 1.0f / reduce_block(total, Sum());
+#pragma unroll
+    for (int k = 0; k < HELD; ++k) held[k] *= scale;
     store_held<QUADS>(held, y, columns);
 }
 
@@ -82,8 +92,8 @@ __device__ void softmax_of_wide_row(const float* x, float* y, int columns) {
     const float share = fold_row(x, columns, Maximum(), [](float value) { return value; });
     const float peak = reduce_block(share, Maximum());
     const auto shifted = [peak](float value) { return expf(value - peak); };
-    const float total = reduce_block(fold_row(x, columns, Sum(), shifted), Sum());
-    map_row(x, y, columns, [shifted, total](float value) { return shifted(value) / total; });
+    const float scale = 1.0f / reduce_block(fold_row(x, columns, Sum(), shifted), Sum());
+    map_row(x, y, columns, [shifted, scale](float value) { return shifted(value) * scale; });
 }
 
 extern "C" __global__ void __launch_bounds__(1024)

@@ -16,17 +16,13 @@ from nsight_suite.evidence.store import Store
 from nsight_suite.querying import find_query, open_evidence, run_named
 from nsight_suite.reconciliation import reconcile_run
 from nsight_suite.reconciliation.findings import AppliedRule, CaseVerdicts, Reconciliation
-from nsight_suite.reporting.doubts import Doubt, gather_doubts
+from nsight_suite.reconciliation.table import FindingGroup, grouped, outcome
 from nsight_suite.reporting.selection import CHECKS, ENVIRONMENT, KEY_TABLES, Shown
 from nsight_suite.reporting.tables import TextTable, text_table
 from nsight_suite.runfolder import RunFolder
 from nsight_suite.sources import ExperimentSource, recorded_runs
 
-_HEADLINES = {
-    0: ("agree", "Reconciled: every verdict is agreement, or explained by a named effect."),
-    1: ("disagree", "The evidence disagrees with itself or with what the experiment declares."),
-    2: ("cannot-answer", "Nothing disagrees, but not everything can be answered."),
-}
+_VERDICT_OF_STATUS = {0: "agree", 1: "disagree", 2: "cannot-answer"}
 
 
 @dataclass(frozen=True)
@@ -60,7 +56,7 @@ class Report:
     suite_version: str
     outcome: Outcome
     cases: tuple[CaseVerdicts, ...]
-    doubts: tuple[Doubt, ...]
+    doubts: tuple[FindingGroup, ...]
     figures: tuple[ShownFigure, ...]
     tables: tuple[TextTable, ...]
     rules: tuple[AppliedRule, ...]
@@ -91,7 +87,7 @@ def gather(run: RunFolder, experiment: ExperimentSource | None = None) -> Report
         suite_version=__version__,
         outcome=_outcome(reconciliation),
         cases=reconciliation.cases,
-        doubts=gather_doubts(reconciliation),
+        doubts=tuple(grouped(reconciliation)),
         figures=_figures(run, experiment),
         tables=_tables(store, KEY_TABLES, name),
         rules=reconciliation.rules,
@@ -121,10 +117,13 @@ def _run_name(run: RunFolder) -> str:
 
 
 def _outcome(reconciliation: Reconciliation) -> Outcome:
-    verdict, headline = _HEADLINES[reconciliation.exit_status]
     counts = Counter(finding.verdict for finding in reconciliation.findings)
     told = ", ".join(f"{counts[word]} {word}" for word in ("agree", "explained", "disagree", "cannot-answer"))
-    return Outcome(verdict, headline, f"{len(reconciliation.cases)} cases; findings: {told}.")
+    return Outcome(
+        _VERDICT_OF_STATUS[reconciliation.exit_status],
+        outcome(reconciliation),
+        f"{len(reconciliation.cases)} cases. Findings: {told}.",
+    )
 
 
 def _figures(run: RunFolder, experiment: ExperimentSource | None) -> tuple[ShownFigure, ...]:

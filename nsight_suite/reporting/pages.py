@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from nsight_suite.reconciliation.findings import FAMILIES, VERDICTS
+from nsight_suite.reconciliation.findings import FAMILIES
 from nsight_suite.reporting.contents import Report
 
 _HERE = Path(__file__).parent
@@ -56,7 +56,7 @@ def _set(template: str, report: Report, **more: Any) -> str:
         keep_trailing_newline=True,
     )
     environment.filters["cell"] = _cell
-    verdicts = [(word, MARKS[word], MEANINGS[word]) for word in VERDICTS]
+    verdicts = [(word, MARKS[word], MEANINGS[word]) for word in MEANINGS]
     return environment.get_template(template).render(
         report=report, sections=SECTIONS, families=FAMILIES, verdicts=verdicts, marks=MARKS, **more
     )

@@ -8,13 +8,11 @@ from dataclasses import dataclass
 
 MISSING = "–"
 
-# Columns end in their unit; the scale that suits the largest value is used for the whole column.
-_SCALES: Mapping[str, tuple[tuple[float, str], ...]] = {
-    "_ns": ((1e3, "µs"), (1e6, "ms"), (1e9, "s")),
-    "_bytes": ((1.0, "B"), (1e3, "kB"), (1e6, "MB"), (1e9, "GB")),
+# Columns end in their unit. A column takes the first scale (factor, unit, up to) that holds its largest value.
+_SCALES: Mapping[str, tuple[tuple[float, str, float], ...]] = {
+    "_ns": ((1e3, "µs", 1e4), (1e6, "ms", 1e3), (1e9, "s", float("inf"))),
+    "_bytes": ((1.0, "B", 1e4), (1e3, "kB", 1e3), (1e6, "MB", 1e4), (1e9, "GB", float("inf"))),
 }
-# The largest value of a column keeps at most this many digits before the point.
-_MOST = 10_000
 
 
 @dataclass(frozen=True)
@@ -69,19 +67,31 @@ def _column(name: str, heading: str, values: Sequence[object]) -> tuple[Heading,
     numeric = bool(numbers) and all(value is None or value in numbers for value in values)
     for suffix, scales in _SCALES.items():
         if numeric and name.endswith(suffix):
-            factor, unit = _scale(max(abs(number) for number in numbers), scales)
+            largest = max(abs(number) for number in numbers)
+            factor, unit = next((factor, unit) for factor, unit, most in scales if largest / factor < most)
             return Heading(heading, unit, True), [_scaled(value, factor) for value in values]
+    if numeric and any(isinstance(number, float) for number in numbers):
+        form = _float_form([abs(number) for number in numbers if number])
+        return Heading(heading, "", True), [
+            MISSING if value is None else format(value, form) for value in values
+        ]
     return Heading(heading, "", numeric), [_text(value) for value in values]
 
 
-def _scale(largest: float, scales: Sequence[tuple[float, str]]) -> tuple[float, str]:
-    return next((scale for scale in scales if largest / scale[0] < _MOST), scales[-1])
-
-
 def _scaled(value: object, factor: float) -> str:
+    """Two places after the point, or three digits where that would make a small value look like none."""
     if not isinstance(value, int | float):
         return MISSING
-    return f"{value:.0f}" if factor == 1.0 else f"{value / factor:.2f}"
+    scaled = value / factor
+    if factor == 1.0 or scaled == 0:
+        return f"{value:.0f}"
+    return f"{scaled:.2f}" if abs(scaled) >= 1 else f"{scaled:.3g}"
+
+
+def _float_form(sizes: Sequence[float]) -> str:
+    """The same number of places in a whole column where that leaves each value some digits."""
+    least, most = min(sizes, default=1.0), max(sizes, default=1.0)
+    return ".3g" if least < 0.001 or most >= 1e4 else ".3f" if most >= 1 else ".4f"
 
 
 def _text(value: object) -> str:

@@ -67,7 +67,7 @@ def compile_source(source: Path, architecture: str, options: Sequence[str] = OPT
     headers = _headers(source)
     # Source and headers go in by content, under names of our own: no path of this machine enters the machine
     # code, so the same source gives the same bytes in every folder.
-    every_option = (f"-arch={architecture}", *options)
+    every_option = (f"-arch={architecture}", *options, *_uncached())
     cubin, ptx, log = _compile(text, f"{_ROOT}/{source.parent.name}/{source.name}", headers, every_option)
     hashed = hashlib.sha256(text)
     for name, content in headers.items():
@@ -90,6 +90,11 @@ def resources(log: str) -> tuple[KernelResources, ...]:
 def nvrtc_version() -> str:
     major, minor = call(_nvrtc().nvrtcVersion)
     return f"{major}.{minor}"
+
+
+def _uncached() -> tuple[str, ...]:
+    """From 12.9 on NVRTC answers from a cache beside the driver, and a cached answer comes without its log."""
+    return ("--no-cache",) if tuple(call(_nvrtc().nvrtcVersion)) >= (12, 9) else ()
 
 
 def _headers(source: Path) -> dict[str, bytes]:

@@ -47,20 +47,15 @@ class Query:
 
 def find_queries(experiment: str = "") -> list[Query]:
     """Every query that a run of `experiment` can be asked, by name; its own hide common ones of that name."""
-    root = data_root() / "queries"
-    found: dict[str, Path] = {}
-    for folder in [*([root / experiment] if experiment else []), root / "common"]:
-        for path in sorted(folder.glob("*.sql")):
-            if path.stem not in _NOT_QUERIES:
-                found.setdefault(path.stem, path)
+    found = _paths(experiment)
     return [_read(found[name]) for name in sorted(found)]
 
 
 def find_query(name: str, experiment: str = "") -> Query:
     """The query of that name. Raises UsageError, with the names that come close, when there is none."""
-    queries = {query.name: query for query in find_queries(experiment)}
+    queries = _paths(experiment)
     if name in queries:
-        return queries[name]
+        return _read(queries[name])
     close = difflib.get_close_matches(name, queries, n=3, cutoff=0.5)
     way_out = f"Did you mean {' or '.join(close)}? " if close else ""
     raise UsageError(
@@ -71,6 +66,16 @@ def find_query(name: str, experiment: str = "") -> Query:
 def query_text(name: str, experiment: str = "") -> str:
     """The SQL of a named query."""
     return find_query(name, experiment).sql
+
+
+def _paths(experiment: str) -> dict[str, Path]:
+    root = data_root() / "queries"
+    found: dict[str, Path] = {}
+    for folder in [*([root / experiment] if experiment else []), root / "common"]:
+        for path in folder.glob("*.sql"):
+            if path.stem not in _NOT_QUERIES:
+                found.setdefault(path.stem, path)
+    return found
 
 
 def _read(path: Path) -> Query:

@@ -25,11 +25,12 @@ def reconcile_run(run: RunFolder, bounds: Bounds = BOUNDS) -> Reconciliation:
 
 def reconcile(evidence: Evidence, run_id: str = "", bounds: Bounds = BOUNDS) -> Reconciliation:
     """Judge the rows of named queries; a pure function."""
-    counted = list(counts.judge(evidence))
+    found = [*completeness.judge(evidence), *counts.judge(evidence)]
+    # The other families judge what is there; what is not there has been told.
+    evidence = evidence.with_faults(found)
     findings = (
-        *completeness.judge(evidence),
-        *counted,
-        *order.judge(evidence, counted, bounds),
+        *found,
+        *order.judge(evidence, bounds),
         *time.judge(evidence, bounds),
         *traffic.judge(evidence, bounds),
         *limits.judge(evidence, bounds),

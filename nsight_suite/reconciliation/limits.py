@@ -40,7 +40,7 @@ def judge(evidence: Evidence, bounds: Bounds = BOUNDS) -> Iterator[Finding]:
         elif not row or row["logical_bytes"] is None:
             yield Finding("no-expectation", FAMILY, NOT_DECLARED, case_id, "no logical bytes are declared")
         elif None in (row["copy_bytes_per_second"], row["completion_ns"], row["busy_ns"]):
-            yield _unknown(row)
+            yield evidence.unanswered(_unknown(row))
         else:
             yield _case(row, bounds)
 
@@ -81,15 +81,15 @@ def _bound(row: Row, copying: float, working: float, bounds: Bounds) -> tuple[st
             return (
                 "l2-resident",
                 EXPLAINED,
-                f"Faster than a copy through DRAM: data stays in L2 ({size(row['l2_bytes'])}), so memory bandwidth "
-                "is not its floor, and its logical rate is no DRAM bandwidth.",
+                f"Faster than a copy through DRAM: data stays in L2 ({size(row['l2_bytes'])}), so memory "
+                "bandwidth is not its floor, and its logical rate is no DRAM bandwidth.",
                 "",
             )
         return (
             "faster-than-memory",
             DISAGREE,
-            "It cannot have moved those bytes in that time: too many are declared, work was skipped, or a time is "
-            "wrong.",
+            "It cannot have moved those bytes in that time: too many are declared, work was skipped, or a "
+            "time is wrong.",
             "Check the declaration in expected.sql and the results, and time the copy again.",
         )
     if working < bounds.launch_bound:
@@ -113,17 +113,17 @@ def _bound(row: Row, copying: float, working: float, bounds: Bounds) -> tuple[st
 
 def _unknown(row: Row) -> Finding:
     names = {
-        "copy_bytes_per_second": "a timed device-to-device copy",
-        "completion_ns": "completion samples",
-        "busy_ns": "device time by nsys",
+        "completion_ns": ("no-completion", "completion samples"),
+        "busy_ns": ("no-device-time", "device time by nsys"),
+        "copy_bytes_per_second": ("no-copy-bandwidth", "a timed device-to-device copy"),
     }
-    wanting = " and ".join(name for column, name in names.items() if row[column] is None)
+    wanting = [name for column, name in names.items() if row[column] is None]
     return Finding(
-        "no-limit",
+        wanting[0][0],
         FAMILY,
         CANNOT_ANSWER,
         row["case_id"],
-        f"without {wanting} the case has no floor",
+        f"without {' and '.join(what for _, what in wanting)} the case has no floor",
         means="What bounds it is unknown.",
         next_step="Capture the passes timing and nsys again.",
         sources=_SOURCES,

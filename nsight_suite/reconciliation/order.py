@@ -6,23 +6,23 @@ from collections.abc import Iterator, Sequence
 
 from nsight_suite.reconciliation import amounts
 from nsight_suite.reconciliation.bounds import BOUNDS, Bounds
-from nsight_suite.reconciliation.findings import AGREE, CANNOT_ANSWER, DISAGREE, NOT_DECLARED, Finding
+from nsight_suite.reconciliation.findings import AGREE, DISAGREE, NOT_DECLARED, Finding
 from nsight_suite.reconciliation.witnesses import Evidence, Row
 
 FAMILY = "order"
 _TABLES = ("variant_case", "range", "range_kernel", "kernel")
 
 
-def judge(evidence: Evidence, counted: Sequence[Finding], bounds: Bounds = BOUNDS) -> Iterator[Finding]:
-    """`counted` are the findings over counts: a sequence with a kernel too few is their matter, not ours."""
+def judge(evidence: Evidence, bounds: Bounds = BOUNDS) -> Iterator[Finding]:
+    """A sequence with a kernel too few or too many is a matter of counts, not of order."""
     for case in evidence.cases:
         if evidence.asked("nsys") and (gap := evidence.gap(case, _TABLES, ("nsys",))):
             yield gap.finding(FAMILY, case["case_id"])
             continue
-        yield from _case(evidence, case, counted, bounds)
+        yield from _case(evidence, case, bounds)
 
 
-def _case(evidence: Evidence, case: Row, counted: Sequence[Finding], bounds: Bounds) -> Iterator[Finding]:
+def _case(evidence: Evidence, case: Row, bounds: Bounds) -> Iterator[Finding]:
     case_id = case["case_id"]
     rows = [
         row
@@ -46,10 +46,9 @@ def _case(evidence: Evidence, case: Row, counted: Sequence[Finding], bounds: Bou
             {"invocations": sum(row["invocations"] for row in whole)},
             sources=("kernel_order",),
         )
-    elif fault := next((one for one in counted if one.case_id == case_id and one.verdict == DISAGREE), None):
-        yield Finding(fault.code, FAMILY, CANNOT_ANSWER, case_id, fault.seen, sources=fault.sources)
     else:
-        yield Finding("not-measured", FAMILY, NOT_DECLARED, case_id, "no pass saw kernels of this case")
+        nothing = Finding("not-measured", FAMILY, NOT_DECLARED, case_id, "no pass saw kernels of this case")
+        yield evidence.unanswered(nothing)
 
 
 def _sequence(case_id: str, rows: Sequence[Row]) -> Iterator[Finding]:

@@ -177,7 +177,7 @@ def _agreement(case_id: str, samples: Sequence[Row], splits: Sequence[Row]) -> F
 def _silent(evidence: Evidence, case_id: str, timed: bool) -> Finding:
     wanting = [name for name, there in (("timing", timed), ("nsys", not timed)) if not there]
     if all(evidence.asked(name) for name in wanting):
-        return Finding(
+        nothing = Finding(
             "no-device-time" if timed else "no-completion",
             FAMILY,
             CANNOT_ANSWER,
@@ -187,4 +187,5 @@ def _silent(evidence: Evidence, case_id: str, timed: bool) -> Finding:
             next_step="Capture the pass again, and see that its driver runs this case.",
             sources=_SOURCES,
         )
+        return evidence.unanswered(nothing)
     return Finding("not-measured", FAMILY, NOT_DECLARED, case_id, f"the pass {wanting[0]} was not asked for")

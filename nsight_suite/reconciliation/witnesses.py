@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-from nsight_suite.reconciliation.findings import CANNOT_ANSWER, Finding
+from nsight_suite.reconciliation.findings import CANNOT_ANSWER, DISAGREE, Finding
 
 Row = Mapping[str, Any]
 
@@ -71,15 +71,21 @@ class Gap:
 
 @dataclass(frozen=True)
 class Evidence:
-    """Rows of every query in QUERIES, the cases in order, and the gaps."""
+    """Rows of every query in QUERIES, the cases in order, the gaps, and the faults told so far by case."""
 
     cases: Sequence[Row]
     rows: Mapping[str, Sequence[Row]]
     missing: Mapping[str, str] = field(default_factory=dict)
     gaps: tuple[Gap, ...] = ()
+    faults: Mapping[str, Finding] = field(default_factory=dict)
 
     def with_gaps(self, gaps: Sequence[Gap]) -> Evidence:
         return replace(self, gaps=tuple(gaps))
+
+    def with_faults(self, findings: Sequence[Finding]) -> Evidence:
+        """The same, knowing what disagrees already: what follows from a fault is told as that fault."""
+        faults = {one.case_id: one for one in reversed(findings) if one.case_id and one.verdict == DISAGREE}
+        return replace(self, faults=faults)
 
     @cached_property
     def _by_case(self) -> Mapping[tuple[str, str | None], list[Row]]:
@@ -110,3 +116,10 @@ class Evidence:
             if gap.tables.intersection(tables) or gap.passes.intersection(passes):
                 return gap
         return None
+
+    def unanswered(self, finding: Finding) -> Finding:
+        """A finding that cannot be answered, or the known fault of its case as the reason for it."""
+        fault = self.faults.get(finding.case_id or "")
+        if fault is None:
+            return finding
+        return replace(fault, family=finding.family, verdict=CANNOT_ANSWER, numbers={})

@@ -8,6 +8,7 @@
 -- seen_records            kernels (or workloads) in the report
 -- launches                launching calls in the invocations, by nsys; NULL for ncu
 -- launches_without_device launching calls that left no device record, by nsys; NULL for ncu
+-- kernels_without_launch  kernels whose launching call is not in the evidence, by nsys; NULL for ncu
 -- output_sha256           hash of the output that the profiled process computed
 -- reference_sha256        hash of the output of the timing pass, else of the validate pass
 -- same_output             whether the two are equal; NULL when either is missing
@@ -30,12 +31,14 @@ WITH on_device AS (
         i.case_id,
         count(DISTINCT i.range_id) AS invocations,
         count(k.kernel_id) AS records,
+        count(k.kernel_id) FILTER (l.launch_id IS NULL) AS without_launch,
         false AS whole
     FROM invocation AS i
     LEFT JOIN invocation_kernel AS k ON k.pass = i.pass AND k.range_id = i.range_id
+    LEFT JOIN launch AS l ON l.pass = k.pass AND l.launch_id = k.launch_id
     GROUP BY i.pass, i.case_id
     UNION ALL
-    SELECT pass, case_id, count(DISTINCT invocation), count(*), bool_or(workload = 'graph')
+    SELECT pass, case_id, count(DISTINCT invocation), count(*), NULL, bool_or(workload = 'graph')
     FROM workload
     GROUP BY pass, case_id
 ), outputs AS (
@@ -54,6 +57,7 @@ SELECT
     coalesce(s.records, 0) AS seen_records,
     CASE WHEN coalesce(d.pass, s.pass) = 'nsys' THEN coalesce(l.launches, 0) END AS launches,
     CASE WHEN coalesce(d.pass, s.pass) = 'nsys' THEN coalesce(l.without_device, 0) END AS launches_without_device,
+    s.without_launch AS kernels_without_launch,
     d.output_sha256,
     o.sha256 AS reference_sha256,
     d.output_sha256 = o.sha256 AS same_output

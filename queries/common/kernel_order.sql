@@ -7,6 +7,8 @@
 -- invocations  invocations with exactly this sequence
 -- overlaps     kernels that started before the one ahead of them on the same stream ended; NULL for ncu
 -- overlap_ns   longest of those overlaps in ns; NULL for ncu
+--
+-- An invocation with a kernel that nsys did not time has no order and is left out.
 WITH stepped AS (
     SELECT
         *,
@@ -25,6 +27,7 @@ WITH stepped AS (
         max(overlap_ns) FILTER (overlap_ns > 0) AS overlap_ns
     FROM stepped
     GROUP BY pass, case_id, range_id
+    HAVING count(start_ns) = count(*)
     UNION ALL
     SELECT pass, case_id, invocation, list(short_name ORDER BY ordinal, workload_id), NULL, NULL
     FROM workload

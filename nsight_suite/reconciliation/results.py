@@ -1,0 +1,99 @@
+"""Results: outputs pass their checks, every process computed the same, on one device, without a memory error."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from nsight_suite.reconciliation.amounts import counted, some
+from nsight_suite.reconciliation.findings import CANNOT_ANSWER, DISAGREE, Finding
+from nsight_suite.reconciliation.witnesses import Evidence, Row
+
+
+def judge_run(evidence: Evidence, family: str) -> Iterator[Finding]:
+    """What concerns the whole run."""
+    yield from _sanitizers(evidence.rows["sanitizer"], family)
+    yield from _devices(evidence.rows["device"], family)
+
+
+def judge_case(
+    validation: Sequence[Row], profiled: Sequence[Row], case_id: str, family: str
+) -> Iterator[Finding]:
+    """`validation` and `profiled` are a case's rows of `validation` and `completeness`."""
+    failed = [row for row in validation if row["failed"]]
+    if failed:
+        seen = [
+            f"{row['check']} in pass {row['pass']} ({counted(row['failed'], 'fixture')}, worst {row['worst']}, "
+            f"limit {row['limit']})"
+            for row in failed
+        ]
+        yield Finding(
+            "failed-validation",
+            family,
+            DISAGREE,
+            case_id,
+            f"the check fails: {some(seen)}",
+            {"failed": sum(row["failed"] for row in failed)},
+            "The kernels compute something else, so none of their times or bytes mean anything.",
+            "Correct the kernel; look at `query RUN validation`.",
+            ("validation",),
+        )
+    other = [row["pass"] for row in profiled if row["same_output"] is False]
+    if other:
+        yield Finding(
+            "output-differs",
+            family,
+            DISAGREE,
+            case_id,
+            f"pass {some(other)} computed another output than the pass that was validated and timed",
+            {"passes": len(other)},
+            "What was profiled is not what was validated and timed.",
+            "Check that every pass uses the same inputs and builds; capture again.",
+            ("completeness",),
+        )
+
+
+def _sanitizers(rows: Sequence[Row], family: str) -> Iterator[Finding]:
+    for row in rows:
+        if row["errors"] is None:
+            yield Finding(
+                "sanitizer-unclear",
+                family,
+                CANNOT_ANSWER,
+                None,
+                f"{row['tool']} gave no summary",
+                means="Whether the kernels access memory rightly is unknown.",
+                next_step="Run the pass sanitize again.",
+                sources=("sanitizer",),
+            )
+        elif row["errors"]:
+            yield Finding(
+                "sanitizer-errors",
+                family,
+                DISAGREE,
+                None,
+                f"{row['tool']} found {counted(row['errors'], 'error')}",
+                {"errors": row["errors"]},
+                "A kernel accesses memory or synchronises wrongly; its results and times are in doubt.",
+                f"Read reports/sanitize.{row['tool']}.log.",
+                ("sanitizer",),
+            )
+
+
+def _devices(rows: Sequence[Row], family: str) -> Iterator[Finding]:
+    passes: dict[str, list[str]] = {}
+    for row in rows:
+        if row["uuid"] and row["pass"] not in passes.setdefault(row["uuid"], []):
+            passes[row["uuid"]].append(row["pass"])
+    if len(passes) > 1:
+        where = [f"{', '.join(names)} on {uuid}" for uuid, names in passes.items()]
+        yield Finding(
+            "other-device",
+            family,
+            DISAGREE,
+            None,
+            f"the passes ran on {len(passes)} GPUs: {'; '.join(where)}",
+            {"devices": len(passes)},
+            "One device's result is not another's.",
+            "Capture every pass on one GPU (--device N).",
+            ("device",),
+        )

@@ -104,7 +104,7 @@ def _caption(tables: Mapping[str, pd.DataFrame], completion: pd.DataFrame) -> st
     return (
         "Bar and number: median in µs from just before submission to the return of stream synchronisation, "
         f"unprofiled. Line over the bar: p10 to p90 of {samples} repeated samples, not a confidence interval. "
-        "Solid: ordinary launches; hatched: replay of one captured CUDA graph. Every panel starts at zero and has "
-        "its own scale: compare lengths inside a panel only.\n"
+        "Solid: ordinary launches; hatched: replay of one captured CUDA graph. Every panel starts at zero and "
+        "has its own scale: compare lengths inside a panel only.\n"
         f"{devices or 'device not recorded'}. Run {run}."
     )

@@ -109,11 +109,11 @@ def stage(connection: Connection, export: Export, table: str, into: str, columns
     try:
         with _arrow_stream(export.path, _typed_rows(table, found, guarded=False)) as stream:
             _keep(connection, stream, into, select)
+        if _types(connection, into).items() >= found.items():
+            return True
     except DatabaseError:
-        # Some cell is not of its column's type: SQLite allows that, Arrow does not.
-        connection.execute(f"DROP TABLE IF EXISTS {into}")
-    else:
-        return True
+        pass  # some cell is not of its column's type: SQLite allows that, Arrow does not
+    connection.execute(f"DROP TABLE IF EXISTS {into}")
     try:
         with _arrow_stream(export.path, _typed_rows(table, found, guarded=True)) as stream:
             _keep(connection, stream, into, select)
@@ -125,6 +125,10 @@ def stage(connection: Connection, export: Export, table: str, into: str, columns
 def _keep(connection: Connection, stream: Any, into: str, select: str) -> None:
     assert stream is not None  # DuckDB finds the stream by its variable's name
     connection.execute(f'CREATE TABLE {into} AS SELECT "row", {select} FROM stream OFFSET 1')
+
+
+def _types(connection: Connection, table: str) -> dict[str, str]:
+    return {row[0]: row[1] for row in connection.execute(f"DESCRIBE {table}").fetchall()}
 
 
 def _typed_rows(table: str, columns: Mapping[str, str], *, guarded: bool) -> str:

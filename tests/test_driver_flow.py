@@ -50,7 +50,11 @@ class Array(np.ndarray):
 
     @property
     def data(self) -> Any:
-        return SimpleNamespace(ptr=self.ctypes.data)
+        pointer = self.ctypes.data
+        return SimpleNamespace(
+            ptr=pointer,
+            copy_from_device_async=lambda source, size: ctypes.memmove(pointer, source.ptr, size),
+        )
 
     def set(self, values: np.ndarray, stream: object) -> None:
         self[...] = values
@@ -95,21 +99,17 @@ def memset(pointer: int, value: int, size: int, stream: object) -> tuple[int]:
     return (0,)
 
 
-def reduction(*arguments: str, **_: str) -> Callable[..., Array]:
-    def reduce(*given: Any, axis: int) -> Array:
-        y, *others = (np.asarray(value, dtype=np.float64) if np.ndim(value) else value for value in given)
-        with np.errstate(invalid="ignore"):
-            results = {
-                "nsight_suite_error": lambda: (
-                    np.abs(y - others[0]) / (others[1] + others[2] * np.abs(others[0]))
-                ),
-                "nsight_suite_not_finite": lambda: ~np.isfinite(y),
-                "nsight_suite_differing": lambda: given[0] != given[1],
-            }[arguments[-1]]()
-        whole = np.nan_to_num(np.asarray(results, dtype=np.float64), nan=sys.float_info.max)
-        return (whole.max if "error" in arguments[-1] else whole.sum)(axis=axis).view(Array)
+def worst_error(output: Any, reference: Any, absolute: float, relative: float) -> float:
+    with np.errstate(invalid="ignore"):
+        errors = np.abs(output - reference) / (absolute + relative * np.abs(reference))
+    return float(np.nan_to_num(errors, nan=sys.float_info.max).max())
 
-    return reduce
+
+REDUCTIONS = {
+    "worst_error": worst_error,
+    "not_finite": lambda output: int((~np.isfinite(output)).sum()),
+    "differing": lambda left, right: int((left != right).sum()),
+}
 
 
 @pytest.fixture
@@ -122,7 +122,7 @@ def gpu(monkeypatch: pytest.MonkeyPatch) -> Iterator[Gpu]:
         zeros=lambda size, dtype: np.zeros(size, dtype).view(Array),
         asarray=lambda values: np.asarray(values).view(Array),
         get_default_memory_pool=lambda: SimpleNamespace(free_all_blocks=lambda: None),
-        ReductionKernel=reduction,
+        empty_like=np.empty_like,
         cuda=SimpleNamespace(
             Device=lambda _: SimpleNamespace(use=lambda: None),
             Stream=lambda non_blocking: stream(),
@@ -175,10 +175,15 @@ def gpu(monkeypatch: pytest.MonkeyPatch) -> Iterator[Gpu]:
 
 
 @pytest.fixture
-def drive(gpu: Gpu, tmp_path: Path) -> Callable[..., tuple[int, list[dict[str, Any]]]]:
+def drive(
+    gpu: Gpu, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Callable[..., tuple[int, list[dict[str, Any]]]]:
     """Drive one pass of doubling, with parts of the experiment replaced; gives exit status and records."""
-    from nsight_suite.driving import app, validation
+    from nsight_suite.driving import app, reductions, validation
     from nsight_suite.driving.experiment import Experiment
+
+    for name, reduction in REDUCTIONS.items():
+        monkeypatch.setattr(reductions, name, reduction)
 
     def arrays(parameters: Any) -> dict[str, Any]:
         return {"x": ((parameters["count"],), np.float32), "y": ((parameters["count"],), np.float32)}

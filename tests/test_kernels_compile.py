@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from nsight_suite.driving import reductions
 from nsight_suite.driving.build import Build, compile_source, resources
 from nsight_suite.errors import SuiteError, UsageError
 from nsight_suite.sources import data_root
@@ -30,6 +31,20 @@ def test_no_kernel_spills(source: Path, architecture: str) -> None:
     assert build.kernels
     assert [kernel.name for kernel in build.kernels if kernel.local_bytes_per_thread] == []
     assert all(0 < kernel.registers_per_thread <= 255 for kernel in build.kernels)
+
+
+@pytest.mark.parametrize("architecture", ["sm_80", "sm_90", "sm_100"])
+@pytest.mark.parametrize(("output", "reference"), [("float32", "float64"), ("uint32", "uint32")])
+def test_the_checks_compile_for_the_types_they_meet(output: str, reference: str, architecture: str) -> None:
+    build = compile_source(reductions.SOURCE, architecture, reductions.options(output, reference))
+    checks = ["differing", "most_negative", "not_finite", "worst_error", "worst_row_sum"]
+    assert [kernel.name for kernel in build.kernels] == checks
+    assert not any(kernel.local_bytes_per_thread for kernel in build.kernels)
+
+
+def test_a_type_that_no_check_knows_is_named() -> None:
+    with pytest.raises(ValueError, match="no check knows arrays of complex64"):
+        reductions.options("complex64", "float64")
 
 
 @pytest.mark.parametrize(("name", "kernels"), KERNELS.items())

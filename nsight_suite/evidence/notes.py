@@ -19,7 +19,7 @@ def note_report(
     form: str,
     *,
     rows: int | None,
-    complete: bool,
+    complete: bool | None,
     **origin: str | None,
 ) -> None:
     """Insert the row of `report`. `origin` holds what the file tells of its tool, by column."""

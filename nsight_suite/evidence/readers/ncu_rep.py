@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from nsight_suite.errors import BadReport
-from nsight_suite.evidence.notes import note_report
+from nsight_suite.evidence.notes import note_doubts, note_report
+from nsight_suite.evidence.readers.ncu_blocks import extent
 from nsight_suite.evidence.readers.workloads import DOMAIN, Cell, Workload, insert, wanted
 from nsight_suite.evidence.store import Connection
 
@@ -26,15 +27,28 @@ def read(connection: Connection, path: Path, pass_name: str, requested: Sequence
             f"ncu --import {path.name} --csv --page raw --print-units base --log-file {path.stem}.csv",
         ) from error
     try:
-        # It reports a damaged file by any exception of its own.
+        announced = extent(path)
+        # The package tells of damage by any exception of its own, or not at all.
         context = ncu_report.load_report(str(path))
         found = list(_workloads(ncu_report, context, requested))
     except Exception as error:
         raise BadReport(
             f"{path.name} cannot be loaded: {error}.", "It is cut off, or of a newer ncu than ncu-report knows."
         ) from error
+    cut = announced is not None and not announced.whole
+    if announced and cut:
+        found = found[: announced.results]  # the package would load a cut result too
+    if not found:
+        raise BadReport(
+            f"{path.name} holds no whole result of a profiled kernel.",
+            "It is cut off, or no Nsight Compute report.",
+        )
     count = insert(connection, path, pass_name, found, requested)
-    note_report(connection, pass_name, path, "ncu-rep", rows=count, complete=True)
+    complete = None if announced is None else not cut
+    note_report(connection, pass_name, path, "ncu-rep", rows=count, complete=complete)
+    if cut:
+        told = f"{path.name} is cut off after {count} whole results. They are kept. Copy it again."
+        note_doubts(connection, pass_name, [("truncated-report", path.name, told)])
 
 
 def _workloads(ncu_report: Any, context: Any, requested: Sequence[str]) -> Iterator[Workload]:

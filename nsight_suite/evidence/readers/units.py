@@ -36,16 +36,16 @@ _COUNTED = frozenset(
         *("GPC", "%"),
     }
 )
-_NUMBER = re.compile(r"[+-]?(\d{1,3}(,\d{3})+|\d+)?(\.\d+)?([eE][+-]?\d+)?")
+_NUMBER = re.compile(
+    r"[+-]?(?:(?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9]+)(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,2})?"
+)
 _NOT_FINITE = re.compile(r"[+-]?(nan|inf|infinity)(\(.*\))?", re.IGNORECASE)
 
 
 def number(text: str) -> Decimal | None:
     """The number that a cell prints, thousands separators allowed; None when it prints no finite number."""
     text = text.strip()
-    if not any(character.isdigit() for character in text) or not _NUMBER.fullmatch(text):
-        return None
-    return Decimal(text.replace(",", ""))
+    return Decimal(text.replace(",", "")) if _NUMBER.fullmatch(text) else None
 
 
 def absence(text: str) -> str | None:
@@ -68,12 +68,12 @@ def to_base(value: Decimal, unit: str) -> tuple[Decimal, str] | None:
     """
     if unit == "":
         return value, ""
-    upper, _, lower = unit.partition("/")
+    upper, slash, lower = unit.partition("/")
     scale = _scale(upper)
     if scale is None:
         return None
     factor, name = scale
-    if lower:
+    if slash:
         if lower in _TIMES_NS:
             return value * factor * Decimal(10) ** 9 / _TIMES_NS[lower], f"{name}/s"
         below = _scale(lower)

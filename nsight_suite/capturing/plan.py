@@ -100,7 +100,7 @@ def driver_plan(
         "seed": protocol.seed,
         "warmups": protocol.timing["warmups"],
         "rounds": quick.get("rounds", protocol.timing["rounds"]),
-        "invocations": min(settings.invocations, quick.get("invocations", settings.invocations)),
+        "invocations": quick.get("invocations", {}).get(settings.name, settings.invocations),
         "graph_setups": protocol.timing["graph_setups"],
     }
 

@@ -23,6 +23,7 @@ ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 PAGES = [ROOT / "README.md", *sorted(DOCS.glob("*.md"))]
+RECORDED = ROOT / "examples" / "row-h200"
 EXAMPLE = DOCS / "example" / "scale"
 
 
@@ -66,7 +67,8 @@ def test_every_command_is_documented(verb: str) -> None:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_links_lead_somewhere(page: Path) -> None:
     for target in re.findall(r"\]\(([^)#]+)[^)]*\)", page.read_text(encoding="utf-8")):
-        if not target.startswith("https://"):
+        drawn_later = target.startswith("docs/images/") and not RECORDED.is_dir()
+        if not target.startswith("https://") and not drawn_later:
             assert (page.parent / target).exists(), target
 
 

@@ -1,53 +1,30 @@
-"""Figures from evidence: finds the figure modules, runs their queries, writes what they draw.
+"""Figures from evidence: runs the queries of the figure modules and writes what they draw, with its provenance.
 
-A figure is a file `figures/*.py` with
-
-    NAME         what it is called, and its files
-    EXPERIMENTS  a tuple of the experiments that it is for; None for any
-    QUERIES      {key: name of a query, or SQL text}: everything that it reads
-    draw(tables) a matplotlib Figure from {key: pandas DataFrame}; raises CannotAnswer when rows are wanting
-
-and a docstring whose first paragraph says what the figure shows. Each is written as PNG and SVG with a
-provenance JSON beside it; the same evidence, queries and matplotlib give the same bytes.
+Each figure becomes a PNG, an SVG and a JSON that says where every number came from. The same evidence, queries
+and matplotlib give the same bytes.
 """
 
 from __future__ import annotations
 
 import hashlib
 import importlib.metadata
-import importlib.util
 import io
 import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from nsight_suite import __version__, figurestyle
-from nsight_suite.errors import CannotAnswer, SuiteError, UsageError
+from nsight_suite.errors import CannotAnswer, UsageError
 from nsight_suite.evidence.store import Store
+from nsight_suite.figurefiles import FigureSource, figure_sources
 from nsight_suite.querying import open_evidence, query_text, run_sql
 from nsight_suite.runfolder import RunFolder, replacing, sha256, write_json
 from nsight_suite.sources import ExperimentSource, data_root
 
-if TYPE_CHECKING:
-    import pandas as pd
-    from matplotlib.figure import Figure
-
 _LOG = logging.getLogger(__name__)
 _DPI = 200
-
-
-@dataclass(frozen=True)
-class FigureSource:
-    """A figure module that was found and loaded."""
-
-    name: str
-    path: Path
-    about: str
-    experiments: tuple[str, ...] | None
-    queries: Mapping[str, str]
-    draw: Callable[[Mapping[str, pd.DataFrame]], Figure]
 
 
 @dataclass(frozen=True)
@@ -58,21 +35,6 @@ class Drawing:
     svg: bytes
     png: bytes
     provenance: Mapping[str, Any]
-
-
-def figure_sources(experiment: ExperimentSource | str | None = None) -> list[FigureSource]:
-    """The figures for an experiment, in order of file name; every built-in figure when none is given.
-
-    The figures/ folder of an experiment outside the project comes after the built-in ones.
-    """
-    folders = [data_root() / "figures"]
-    if isinstance(experiment, ExperimentSource) and not experiment.built_in:
-        folders.append(experiment.folder / "figures")
-    name = experiment.name if isinstance(experiment, ExperimentSource) else experiment
-    found = [_load(path) for folder in folders for path in sorted(folder.glob("[!_]*.py"))]
-    return [
-        source for source in found if name is None or source.experiments is None or name in source.experiments
-    ]
 
 
 def draw_figures(
@@ -118,15 +80,16 @@ def drawings(
             )
     store = open_evidence(run)
     inputs = _inputs(run)
-    for source in sources:
-        if names is not None and source.name not in names:
-            continue
-        try:
-            yield _draw(store, source, str(info["experiment"]), str(info["run_id"]), inputs)
-        except CannotAnswer as error:
-            if names is not None:
-                raise
-            _LOG.warning("nsight-suite: figure %s is left out: %s", source.name, error)
+    with store.connection:
+        for source in sources:
+            if names is not None and source.name not in names:
+                continue
+            try:
+                yield _draw(store, source, str(info["experiment"]), str(info["run_id"]), inputs)
+            except CannotAnswer as error:
+                if names is not None:
+                    raise
+                _LOG.warning("nsight-suite: figure %s is left out: %s", source.name, error)
 
 
 def _draw(
@@ -189,30 +152,3 @@ def _inputs(run: RunFolder) -> list[dict[str, str]]:
 
 def _is_name(query: str) -> bool:
     return len(query.split()) == 1
-
-
-def _load(path: Path) -> FigureSource:
-    spec = importlib.util.spec_from_file_location(f"nsight_suite_figure_{path.stem}", path)
-    if spec is None or spec.loader is None:
-        raise SuiteError(f"{path} is not a Python file.")
-    module = importlib.util.module_from_spec(spec)
-    try:
-        spec.loader.exec_module(module)
-    except (SyntaxError, ImportError) as error:
-        raise SuiteError(f"The figure {path} cannot be loaded: {error}.") from error
-    try:
-        experiments = module.EXPERIMENTS
-        about = " ".join((module.__doc__ or "").strip().split("\n\n")[0].split())
-        return FigureSource(
-            name=module.NAME,
-            path=path,
-            about=about,
-            experiments=None if experiments is None else tuple(experiments),
-            queries=dict(module.QUERIES),
-            draw=module.draw,
-        )
-    except AttributeError as error:
-        raise SuiteError(
-            f"The figure {path} lacks {error.name}.",
-            "A figure has NAME, EXPERIMENTS, QUERIES and draw(tables).",
-        ) from error

@@ -43,7 +43,7 @@ def _list(kinds: Sequence[str], as_json: bool) -> int:
 
 
 def _entries(kind: str) -> Mapping[str, str]:
-    from nsight_suite import drawing, protocol, querying, sources
+    from nsight_suite import figurefiles, protocol, querying, sources
 
     match kind:
         case "experiments":
@@ -53,7 +53,7 @@ def _entries(kind: str) -> Mapping[str, str]:
         case "queries":
             return {query.name: query.about for query in querying.find_queries()}
         case _:
-            return {source.name: source.about for source in drawing.figure_sources()}
+            return {source.name: source.about for source in figurefiles.figure_sources()}
 
 
 def _about_run(path: Path) -> str:

@@ -13,8 +13,9 @@ import pytest
 
 from nsight_suite import protocol
 from nsight_suite.__main__ import VERBS
-from nsight_suite.drawing import draw_figures, figure_sources
+from nsight_suite.drawing import draw_figures
 from nsight_suite.evidence import store
+from nsight_suite.figurefiles import figure_sources
 from nsight_suite.querying import open_evidence
 from nsight_suite.runfolder import RunFolder, write_json
 from nsight_suite.sources import find_experiment

@@ -11,9 +11,10 @@ import pytest
 from synthetic_run import Rows, make_run
 
 from nsight_suite import figures
-from nsight_suite.drawing import draw_figures, figure_sources
+from nsight_suite.drawing import draw_figures
 from nsight_suite.errors import CannotAnswer, SuiteError, UsageError
 from nsight_suite.evidence.store import open_store
+from nsight_suite.figurefiles import figure_sources
 from nsight_suite.figurestyle import microseconds, variant_colours
 from nsight_suite.runfolder import RunFolder, sha256
 from nsight_suite.sources import ExperimentSource

@@ -17,7 +17,7 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"protocol"}),
     frozenset({"evidence", "capturing"}),
     frozenset({"driving", "querying", "sharing"}),
-    frozenset({"reconciliation", "figurestyle"}),
+    frozenset({"reconciliation", "figurefiles", "figurestyle"}),
     frozenset({"drawing"}),
     frozenset({"reporting"}),
     frozenset({"run"}),

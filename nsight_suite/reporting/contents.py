@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import shlex
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +17,7 @@ from nsight_suite.querying import find_query, open_evidence, run_named
 from nsight_suite.reconciliation import reconcile_run
 from nsight_suite.reconciliation.findings import AppliedRule, CaseVerdicts, Reconciliation
 from nsight_suite.reconciliation.table import FindingGroup, grouped, outcome
+from nsight_suite.reporting.checks import by_kind, summary
 from nsight_suite.reporting.selection import CHECKS, ENVIRONMENT, KEY_TABLES, Shown
 from nsight_suite.reporting.tables import TextTable, text_table
 from nsight_suite.runfolder import RunFolder
@@ -91,8 +92,8 @@ def gather(run: RunFolder, experiment: ExperimentSource | None = None) -> Report
         figures=_figures(run, experiment),
         tables=_tables(store, KEY_TABLES, name),
         rules=reconciliation.rules,
-        checks_summary=_checks_summary(validation),
-        checks=(_checks_table(validation), *_tables(store, CHECKS, name)),
+        checks_summary=summary(validation),
+        checks=(by_kind(validation), *_tables(store, CHECKS, name)),
         environment=_tables(store, ENVIRONMENT, name),
         facts=_facts(info),
         processes={
@@ -146,41 +147,6 @@ def _tables(store: Store, shown: Iterable[Shown], experiment: str) -> tuple[Text
         about = f"{query.about} {query.notes}".replace("\n", " ").strip()
         tables.append(text_table(one.title, one.query, about, rows, one.columns, noted=one.noted))
     return tuple(tables)
-
-
-def _checks_summary(rows: Sequence[Mapping[str, Any]]) -> str:
-    if not rows:
-        return "No output was checked: the numbers of this run may be those of wrong results."
-    failed = sorted({f"{row['case_id']} ({row['check']}, pass {row['pass']})" for row in rows if row["failed"]})
-    checks = sum(row["fixtures"] for row in rows)
-    held_out = sum(row["held_out"] for row in rows)
-    cases = len({row["case_id"] for row in rows})
-    said = f"{checks} checks of the outputs of {cases} cases, {held_out} of them on inputs held out to the end"
-    return f"{said}: all passed." if not failed else f"{said}. FAILED: {'; '.join(failed)}."
-
-
-def _checks_table(rows: Sequence[Mapping[str, Any]]) -> TextTable:
-    """Checks by pass and kind: a row for each case would run over pages."""
-    groups: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
-    for row in rows:
-        groups.setdefault((row["pass"], row["check"]), []).append(row)
-    summed = [
-        {
-            "pass": pass_name,
-            "check": check,
-            "cases": len({row["case_id"] for row in group}),
-            "checked": sum(row["fixtures"] for row in group),
-            "failed": sum(row["failed"] for row in group),
-            "worst": max((row["worst"] for row in group if row["worst"] is not None), default=None),
-            "limit": max((row["limit"] for row in group if row["limit"] is not None), default=None),
-        }
-        for (pass_name, check), group in groups.items()
-    ]
-    headings = ("pass", "check", "cases", "checked", "failed", "worst", "limit")
-    about = "One row per pass and check, over all its cases; the worst is the largest violation among them."
-    return text_table(
-        "Checks of the output arrays", "validation", about, summed, dict(zip(headings, headings, strict=True))
-    )
 
 
 def _facts(info: Mapping[str, Any]) -> dict[str, str]:

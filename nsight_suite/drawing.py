@@ -10,7 +10,7 @@ import hashlib
 import importlib.metadata
 import io
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,10 @@ from nsight_suite.sources import ExperimentSource, data_root
 
 _LOG = logging.getLogger(__name__)
 _DPI = 200
+
+
+def _warn(name: str, error: CannotAnswer) -> None:
+    _LOG.warning("nsight-suite: figure %s is left out: %s", name, error)
 
 
 @dataclass(frozen=True)
@@ -68,9 +72,12 @@ def draw_figures(
 
 
 def drawings(
-    run: RunFolder, names: Sequence[str] | None = None, experiment: ExperimentSource | None = None
+    run: RunFolder,
+    names: Sequence[str] | None = None,
+    experiment: ExperimentSource | None = None,
+    left_out: Callable[[str, CannotAnswer], None] = _warn,
 ) -> Iterator[Drawing]:
-    """Draw without writing anything; see `draw_figures`."""
+    """Draw without writing anything; see `draw_figures`. `left_out` is told each figure that lacks evidence."""
     info = run.read_run()
     sources = figure_sources(experiment or str(info["experiment"]))
     for name in names or ():
@@ -89,7 +96,7 @@ def drawings(
             except CannotAnswer as error:
                 if names is not None:
                     raise
-                _LOG.warning("nsight-suite: figure %s is left out: %s", source.name, error)
+                left_out(source.name, error)
 
 
 def _draw(

@@ -135,7 +135,6 @@ def test_a_planted_fault_stands_on_top(tmp_path: Path) -> None:
     assert 'class="outcome disagree"' in html.read_text(encoding="utf-8")
 
 
-@pytest.mark.usefixtures("undrawn")
 def test_what_is_missing_is_said_not_hidden(tmp_path: Path) -> None:
     run = make_run(tmp_path / "run")
     (run.evidence / "counter.parquet").unlink()
@@ -143,7 +142,8 @@ def test_what_is_missing_is_said_not_hidden(tmp_path: Path) -> None:
     text = markdown.read_text(encoding="utf-8")
     assert "? Nothing disagrees" in text
     assert "No rows: this run holds no evidence for them." in text
-    assert "This evidence suffices for no figure." in text
+    assert "**profile-traffic** cannot be drawn: No DRAM bytes" in text
+    assert "**row-completion**: Host completion" in text
 
 
 @pytest.mark.usefixtures("undrawn")

@@ -11,7 +11,7 @@ from typing import Any
 
 from nsight_suite import __version__, protocol
 from nsight_suite.drawing import drawings
-from nsight_suite.errors import SuiteError
+from nsight_suite.errors import CannotAnswer, SuiteError
 from nsight_suite.evidence.store import Store
 from nsight_suite.querying import find_query, open_evidence, run_named
 from nsight_suite.reconciliation import reconcile_run
@@ -59,6 +59,7 @@ class Report:
     cases: tuple[CaseVerdicts, ...]
     doubts: tuple[FindingGroup, ...]
     figures: tuple[ShownFigure, ...]
+    figures_left_out: Mapping[str, str]
     tables: tuple[TextTable, ...]
     rules: tuple[AppliedRule, ...]
     checks_summary: str
@@ -79,6 +80,7 @@ def gather(run: RunFolder, experiment: ExperimentSource | None = None) -> Report
     reconciliation = reconcile_run(run)
     title, question = _title(run, name)
     validation = run_named(store, "validation", name).records()
+    left_out: dict[str, str] = {}
     return Report(
         run_id=str(info["run_id"]),
         run_name=_run_name(run),
@@ -89,7 +91,8 @@ def gather(run: RunFolder, experiment: ExperimentSource | None = None) -> Report
         outcome=_outcome(reconciliation),
         cases=reconciliation.cases,
         doubts=tuple(grouped(reconciliation)),
-        figures=_figures(run, experiment),
+        figures=_figures(run, experiment, left_out),
+        figures_left_out=left_out,
         tables=_tables(store, KEY_TABLES, name),
         rules=reconciliation.rules,
         checks_summary=summary(validation),
@@ -127,7 +130,12 @@ def _outcome(reconciliation: Reconciliation) -> Outcome:
     )
 
 
-def _figures(run: RunFolder, experiment: ExperimentSource | None) -> tuple[ShownFigure, ...]:
+def _figures(
+    run: RunFolder, experiment: ExperimentSource | None, left_out: dict[str, str]
+) -> tuple[ShownFigure, ...]:
+    def note(name: str, error: CannotAnswer) -> None:
+        left_out[name] = error.what
+
     return tuple(
         ShownFigure(
             drawing.source.name,
@@ -135,7 +143,7 @@ def _figures(run: RunFolder, experiment: ExperimentSource | None) -> tuple[Shown
             tuple(query["name"] for query in drawing.provenance["queries"] if query["name"]),
             base64.b64encode(drawing.svg).decode(),
         )
-        for drawing in drawings(run, experiment=experiment)
+        for drawing in drawings(run, experiment=experiment, left_out=note)
     )
 
 

@@ -9,7 +9,7 @@ import csv
 import io
 import json
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import closing
 from pathlib import Path
 
@@ -53,12 +53,12 @@ def _reduced_record(text: str) -> str:
         record = None
     if not isinstance(record, dict):
         return "?"
-    table = record.get("table")
+    table = str(record.pop("table", None))
     if table in driver_records.TABLES:
-        known = {"table", *tables()[table].column_names}
+        known: Collection[str] = tables()[table].column_names
     else:
-        known = {"table", "state", "reason"} if table == "_end" else {"table"}
-    reduced = {}
+        known = ("state", "reason") if table == "_end" else ()
+    reduced: dict[str, object] = {"table": without_paths(table)}
     for name, value in record.items():
         kept = value if name in known else None
         reduced[without_paths(name)] = without_paths(kept) if isinstance(kept, str) else kept
@@ -94,16 +94,19 @@ def reduce_nsys(source: Path, target: Path) -> None:
 
 
 def _copy_table(export: Export, copy: sqlite3.Connection, table: str, columns: Sequence[str]) -> None:
-    kinds = {name: "TEXT" if name == "text" else "INTEGER" for name in columns}
-    declared = ", ".join(f'"{name}" {kind}' for name, kind in kinds.items())
-    quoted = ", ".join(f'"{name}"' for name in columns)
+    declared = ", ".join(f'"{name}" {"TEXT" if name == "text" else "INTEGER"}' for name in columns)
     copy.execute(f'CREATE TABLE "{table}" ({declared})')
-    rows = export.connection.execute(f'SELECT rowid, {quoted} FROM "{table}"')
+    # Never copied and then cleared: a cleared text can stay in the file's unused bytes.
+    cells = (
+        f'CASE WHEN "eventType" IN {_NAMED_EVENTS} THEN "{name}" END'
+        if name in ("text", "textId") and "eventType" in columns
+        else f'"{name}"'
+        for name in columns
+    )
+    rows = export.connection.execute(f'SELECT rowid, {", ".join(cells)} FROM "{table}"')
     marks = ", ".join("?" * (len(columns) + 1))
+    quoted = ", ".join(f'"{name}"' for name in columns)
     copy.executemany(f'INSERT INTO "{table}" (rowid, {quoted}) VALUES ({marks})', rows)
-    if table == "NVTX_EVENTS" and "eventType" in columns:
-        for name in {"text", "textId"} & set(columns):
-            copy.execute(f'UPDATE "{table}" SET "{name}" = NULL WHERE eventType NOT IN {_NAMED_EVENTS}')
 
 
 def _used_strings(copy: sqlite3.Connection) -> set[int]:

@@ -17,7 +17,7 @@ from typing import Any
 
 import duckdb
 
-from nsight_suite.errors import UsageError
+from nsight_suite.errors import SuiteError, UsageError
 from nsight_suite.evidence.tables import Table, tables
 from nsight_suite.runfolder import RunFolder, replacing
 from nsight_suite.sources import data_root
@@ -132,12 +132,18 @@ def open_store(run: RunFolder) -> Store:
 
 def write_duckdb(run: RunFolder) -> None:
     """Write evidence.duckdb: commented views with paths relative to the run folder, for the DuckDB shell."""
-    with replacing(run.duckdb) as temporary, duckdb.connect(temporary, config=_CONFIG) as connection:
-        connection.execute(f"SET file_search_path = '{_escaped(run.path.resolve())}'")
-        for table in tables().values():
-            if _create_view(connection, table, Path("evidence") / f"{table.name}.parquet"):
-                connection.execute(_create_table(table))
-        _create_derived_views(connection, run)
+    try:
+        with replacing(run.duckdb) as temporary, duckdb.connect(temporary, config=_CONFIG) as connection:
+            connection.execute(f"SET file_search_path = '{_escaped(run.path.resolve())}'")
+            for table in tables().values():
+                if _create_view(connection, table, Path("evidence") / f"{table.name}.parquet"):
+                    connection.execute(_create_table(table))
+            _create_derived_views(connection, run)
+    except duckdb.Error as error:
+        raise SuiteError(
+            f"DuckDB cannot write {run.duckdb}: {_first_line(error)}",
+            "Move the run to a folder whose path has no unusual characters in it.",
+        ) from error
 
 
 def ensure_duckdb(run: RunFolder) -> None:

@@ -39,17 +39,17 @@ def read(connection: Connection, path: Path, pass_name: str) -> None:
         text = path.read_text(encoding="utf-8", errors="replace")
     except OSError as error:
         raise BadReport(f"{path.name} cannot be read: {error.strerror}.") from error
-    lines = text.splitlines()
+    lines = text.removesuffix("\n").split("\n") if text else []
     rows: dict[str, list[dict[str, object]]] = {}
     doubts: Counter[tuple[str, str]] = Counter()
     end: dict[str, Any] | None = None
     for record in _records(lines, doubts):
-        table = record.pop("table", None)
+        table = str(record.pop("table", None))
         if table == "_end":
             end = record
         elif table in TABLES:
             rows.setdefault(table, []).append(_fitting(table, record, pass_name, doubts))
-        elif not str(table).startswith("_"):
+        elif not table.startswith("_"):
             doubts["unknown-table", without_paths(f"{path.name}: table {table}")] += 1
     for table, found in rows.items():
         insert_rows(connection, table, found)
@@ -78,6 +78,7 @@ _REASONS = {
     "unknown-table": "no table of the evidence, so it was left out.",
     "unknown-column": "no column of that table, so its values were left out.",
     "bad-value": "a value of the wrong type, read as NULL.",
+    "other-pass": "named another pass than the file, and count as this one's.",
 }
 
 
@@ -100,11 +101,14 @@ def _fitting(
     row: dict[str, object] = {"pass": pass_name}
     for name, value in record.items():
         if name not in types:
-            doubts["unknown-column", f"{table}.{name}"] += 1
+            doubts["unknown-column", without_paths(f"{table}.{name}")] += 1
         elif value is None or _fits(value, types[name]):
             row[name] = without_paths(value) if isinstance(value, str) else value
         else:
             doubts["bad-value", f"{table}.{name}"] += 1
+    if "pass" in types and row["pass"] != pass_name:
+        doubts["other-pass", f"{table}.pass"] += 1
+        row["pass"] = pass_name
     return row
 
 
@@ -113,4 +117,8 @@ def _fits(value: object, kind: str) -> bool:
         return kind == "BOOLEAN"
     if isinstance(value, float) and not math.isfinite(value):
         return False
+    if isinstance(value, int) and not -(2**63) <= value < 2**63:
+        return False
+    if isinstance(value, str) and not value.isascii() and value.encode("utf-8", "replace").decode() != value:
+        return False  # half a surrogate pair, which JSON can write and no database can hold
     return isinstance(value, _PYTHON_TYPES[kind])

@@ -1,0 +1,212 @@
+"""Sharing: the copy gives the same evidence, and nothing that was planted as private is anywhere in it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from real_run import SECRETS, TOKEN, make_real_run, refresh_artifacts
+
+from nsight_suite.errors import SuiteError, UsageError
+from nsight_suite.evidence.build import build, collect
+from nsight_suite.evidence.tables import tables
+from nsight_suite.runfolder import RunFolder, read_json, write_json
+from nsight_suite.sharing import share
+
+NO_ENVIRONMENT: dict[str, str] = {}
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> RunFolder:
+    return make_real_run(tmp_path / "run")
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> tuple[RunFolder, RunFolder]:
+    """A run and its copy; read only."""
+    folder = tmp_path_factory.mktemp("shared")
+    run = make_real_run(folder / "run")
+    return run, share(run, folder / "copy", environment=NO_ENVIRONMENT)
+
+
+def test_the_copy_gives_the_same_rows(shared: tuple[RunFolder, RunFolder]) -> None:
+    original, copy = shared
+    with collect(original) as first, collect(copy) as second:
+        for name in tables():
+            without = {"report": "EXCLUDE (sha256)"}.get(name, "")
+            sql = f'SELECT * {without} FROM "{name}" ORDER BY ALL'
+            if name != "artifact":
+                assert first.execute(sql).fetchall() == second.execute(sql).fetchall(), name
+        assert second.execute("SELECT count(*) FROM kernel").fetchall() == [(63,)]
+        assert second.execute("SELECT count(*) FROM finding").fetchall() == [(0,)]
+
+
+def test_the_copy_holds_only_what_may_be_published(shared: tuple[RunFolder, RunFolder]) -> None:
+    _, copy = shared
+    files = sorted(path.relative_to(copy.path).as_posix() for path in copy.path.rglob("*") if path.is_file())
+    assert [name for name in files if not name.startswith(("evidence/", "passes/"))] == [
+        *("evidence.duckdb", "evidence.sqlite", "protocol/expected.sql", "protocol/protocol.toml"),
+        *("reports/ncu-warm.csv", "reports/ncu-warm.jsonl", "reports/ncu.csv", "reports/ncu.jsonl"),
+        *("reports/nsys.jsonl", "reports/nsys.sqlite", "reports/sanitize.jsonl"),
+        *("reports/sanitize.memcheck.log", "reports/timing.jsonl", "reports/validate.jsonl", "run.json"),
+    ]
+
+
+@pytest.mark.parametrize("secret", SECRETS)
+def test_no_planted_secret_is_in_any_file(shared: tuple[RunFolder, RunFolder], secret: str) -> None:
+    original, copy = shared
+
+    def holders(run: RunFolder) -> list[str]:
+        files = (path for path in run.path.rglob("*") if path.is_file())
+        return [path.name for path in files if secret.encode() in path.read_bytes()]
+
+    assert holders(original), "the secret was not planted"
+    assert holders(copy) == []
+
+
+def test_command_lines_keep_their_words_and_lose_their_paths(shared: tuple[RunFolder, RunFolder]) -> None:
+    _, copy = shared
+    assert read_json(copy.run_json)["argv"] == ["nsight-suite", "capture", "row"]
+    step = read_json(copy.passes / "ncu.json")["steps"][0]
+    assert step["argv"] == ["python", "driver.py", "--plan", "plan.json"]
+
+
+def test_the_records_tell_of_the_copy_s_own_files(shared: tuple[RunFolder, RunFolder]) -> None:
+    _, copy = shared
+    files = {entry["path"]: entry for entry in read_json(copy.passes / "nsys.json")["artifacts"]}
+    assert set(files) == {"reports/nsys.jsonl", "reports/nsys.sqlite"}
+    assert not any(entry["private"] for entry in files.values())
+
+
+def test_a_copy_of_a_copy_is_the_same(shared: tuple[RunFolder, RunFolder], tmp_path: Path) -> None:
+    _, copy = shared
+    again = share(copy, tmp_path / "again", environment=NO_ENVIRONMENT)
+    for path in sorted(copy.path.rglob("*")):
+        if path.is_file() and path.name != "evidence.duckdb":
+            assert (again.path / path.relative_to(copy.path)).read_bytes() == path.read_bytes(), path.name
+
+
+def test_a_copy_can_be_built_again(shared: tuple[RunFolder, RunFolder], tmp_path: Path) -> None:
+    import shutil
+
+    _, copy = shared
+    moved = RunFolder(tmp_path / "moved")
+    shutil.copytree(copy.path, moved.path)
+    shutil.rmtree(moved.evidence)
+    build(moved)
+    for path in copy.evidence.iterdir():
+        assert (moved.evidence / path.name).read_bytes() == path.read_bytes()
+
+
+@pytest.mark.parametrize("state", ["running", "incomplete"])
+def test_a_run_that_is_not_complete_is_refused_unless_forced(
+    run: RunFolder, tmp_path: Path, state: str
+) -> None:
+    write_json(run.run_json, {**read_json(run.run_json), "state": state})
+    with pytest.raises(UsageError, match=state):
+        share(run, tmp_path / "copy", environment=NO_ENVIRONMENT)
+    assert not (tmp_path / "copy").exists()
+    copy = share(run, tmp_path / "copy", force=True, environment=NO_ENVIRONMENT)
+    assert read_json(copy.run_json)["state"] == state
+
+
+def test_reports_that_were_cut_stay_cut(run: RunFolder, tmp_path: Path) -> None:
+    """A copy must not look better than its run."""
+    for name, size in (("ncu.csv", -400), ("timing.jsonl", -30)):
+        path = run.reports / name
+        path.write_bytes(path.read_bytes()[:size])
+    page = (run.reports / "ncu-warm.csv").read_text().splitlines(keepends=True)
+    (run.reports / "ncu-warm.csv").write_text("".join([*page[:3], "planted output, foreign\n", *page[3:]]))
+    refresh_artifacts(run)
+    copy = share(run, tmp_path / "copy", environment=NO_ENVIRONMENT)
+    with collect(copy) as connection:
+        found = connection.execute("SELECT code, subject FROM finding ORDER BY ALL").fetchall()
+        complete = connection.execute("SELECT file FROM report WHERE NOT complete ORDER BY 1").fetchall()
+    assert found == [
+        ("foreign-lines", "ncu-warm.csv"),
+        ("truncated-records", "timing.jsonl"),
+        ("truncated-report", "ncu.csv"),
+    ]
+    assert complete == [("ncu.csv",), ("timing.jsonl",)]
+
+
+def test_a_copy_that_would_give_other_evidence_is_refused(run: RunFolder, tmp_path: Path) -> None:
+    (run.reports / "ncu.csv").rename(run.reports / "ncu.txt")
+    data = Path(__file__).parent / "data" / "ncu_graph_whole.ncu-rep"
+    (run.reports / "ncu.ncu-rep").write_bytes(data.read_bytes())
+    refresh_artifacts(run)
+    pytest.importorskip("ncu_report")
+    with pytest.raises(SuiteError, match="table 'report' differs"):
+        share(run, tmp_path / "copy", environment=NO_ENVIRONMENT)
+    assert not (tmp_path / "copy").exists()
+
+
+# -- the last look ---------------------------------------------------------------------------------
+
+
+def plant_in_a_range(run: RunFolder, text: str) -> None:
+    """A range's name passes every list: it is what the evidence is about."""
+    import sqlite3
+    from contextlib import closing
+
+    with closing(sqlite3.connect(run.reports / "nsys.sqlite")) as database:
+        database.execute("UPDATE NVTX_EVENTS SET textId = NULL, text = ? WHERE rowid = 2", (text,))
+        database.commit()
+    refresh_artifacts(run)
+
+
+@pytest.mark.parametrize(
+    ("name", "environment", "what"),
+    [
+        ("step sk-planted-9876", {"API_KEY": "sk-planted-9876"}, "the environment variable API_KEY"),
+        (f"step {TOKEN}", {}, "the captured environment variable HF_TOKEN"),
+        ("on planted-host now", {}, "a captured name of host or user"),
+    ],
+)
+def test_a_secret_in_a_range_s_name_is_found_and_never_repeated(
+    run: RunFolder, tmp_path: Path, name: str, environment: dict[str, str], what: str
+) -> None:
+    plant_in_a_range(run, name)
+    with pytest.raises(SuiteError) as caught:
+        share(run, tmp_path / "copy", environment=environment)
+    assert what in str(caught.value)
+    assert not any(secret in str(caught.value) for secret in (*SECRETS, "sk-planted-9876"))
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["run"]
+
+
+def test_the_run_s_own_path_is_found(run: RunFolder, tmp_path: Path) -> None:
+    plant_in_a_range(run, f"step in:{run.path.resolve()}")
+    with pytest.raises(SuiteError, match="the path of the run"):
+        share(run, tmp_path / "copy", environment=NO_ENVIRONMENT)
+
+
+def test_what_the_evidence_says_by_design_is_no_secret(run: RunFolder, tmp_path: Path) -> None:
+    harmless = {"GPU": "NVIDIA H200", "LANG": "en_US.UTF-8", "VERSION": "12345678", "SHORT": "row"}
+    assert share(run, tmp_path / "copy", environment=harmless).run_json.is_file()
+
+
+# -- places ----------------------------------------------------------------------------------------
+
+
+def test_nothing_is_overwritten(run: RunFolder, tmp_path: Path) -> None:
+    taken = tmp_path / "taken"
+    taken.mkdir()
+    (taken / "file").touch()
+    for out in (taken, taken / "file", run.path / "inside"):
+        with pytest.raises(UsageError):
+            share(run, out, environment=NO_ENVIRONMENT)
+    assert sorted(path.name for path in taken.iterdir()) == ["file"]
+
+
+def test_the_command(run: RunFolder, tmp_path: Path) -> None:
+    out = tmp_path / "made" / "copy"
+    command = [sys.executable, "-m", "nsight_suite.share", str(run.path), "--out", str(out)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert str(out) in done.stdout
+    again = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert again.returncode == 2
+    assert "exists already" in again.stderr
+    assert "Traceback" not in again.stderr

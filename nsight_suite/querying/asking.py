@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -105,18 +106,22 @@ def run_sql(store: Store, text: str) -> Result:
 
 
 def _execute(store: Store, sql: str) -> Result:
-    try:
-        answer = store.connection.execute(sql)
-        described = answer.description or []
-        rows = answer.fetchall()
-    except RuntimeError as error:
-        # DuckDB turns Ctrl-C into this.
-        if isinstance(error, DatabaseError) or "interrupted" not in str(error).lower():
+    # DuckDB hears Ctrl-C only while the thread that called it happens to work; this one only waits.
+    with ThreadPoolExecutor(1) as worker:
+        asked = worker.submit(_fetch, store, sql)
+        try:
+            described, rows = asked.result()
+        except KeyboardInterrupt:
+            store.connection.interrupt()
             raise
-        raise KeyboardInterrupt from error
     return Result(
         tuple(column[0] for column in described), tuple(_type(column[1]) for column in described), tuple(rows)
     )
+
+
+def _fetch(store: Store, sql: str) -> tuple[list[Any], list[tuple[Any, ...]]]:
+    answer = store.connection.execute(sql)
+    return answer.description or [], answer.fetchall()
 
 
 def _type(kind: object) -> str:

@@ -18,6 +18,8 @@ from nsight_suite.runfolder import replacing
 TEXT_FORMATS = ("table", "csv", "json", "md")
 FORMATS = (*TEXT_FORMATS, "parquet")
 _MISSING = "–"
+# Kernel names of templates fill screens; every format but the table has them whole.
+_WIDEST = 60
 _BY_SUFFIX = {".csv": "csv", ".json": "json", ".md": "md", ".parquet": "parquet"}
 
 
@@ -36,7 +38,7 @@ def as_text(result: Result, form: str) -> str:
             return json.dumps(records, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
     from tabulate import tabulate
 
-    rows = [[_cell(value) for value in row] for row in result.rows]
+    rows = [[_cell(value, _WIDEST if form == "table" else None) for value in row] for row in result.rows]
     numeric = ["right" if _numeric(kind) else "left" for kind in result.types]
     # Numbers are text already: tabulate would turn large integers into floats.
     return (
@@ -73,8 +75,9 @@ def _csv(result: Result) -> str:
     return text.getvalue()
 
 
-def _cell(value: Any) -> str:
-    return _MISSING if value is None else str(_compact(value)).replace("\n", " ")
+def _cell(value: Any, widest: int | None) -> str:
+    text = _MISSING if value is None else str(_compact(value)).replace("\n", " ")
+    return f"{text[: widest - 1]}…" if widest and len(text) > widest else text
 
 
 def _compact(value: Any) -> Any:

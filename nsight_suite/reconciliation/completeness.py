@@ -91,7 +91,7 @@ def _invocations(row: Row) -> Iterator[Finding]:
             FAMILY,
             DISAGREE,
             row["case_id"],
-            f"{row['kernels_without_launch']} of {row['seen_records']} kernels lack the call that launched them",
+            f"{row['kernels_without_launch']} of {row['seen_records']} kernels lack their launching call",
             {"kernels_without_launch": row["kernels_without_launch"], "kernels": row["seen_records"]},
             "Its time is missing from the host's side of the invocation.",
             _AGAIN,

@@ -1,4 +1,4 @@
-"""Results: outputs pass their checks, every process computed the same, on one device, without a memory error."""
+"""Results: outputs pass their checks, all passes computed the same, on one device, without a memory error."""
 
 from __future__ import annotations
 

@@ -30,11 +30,25 @@ _OVER = (
     "small, or the counter is wrong."
 )
 _BELOW = "The kernels did not touch all of their data, the declaration is too large, or the counter is wrong."
-_WRITE_BACK = (
-    "Write-back: lines still dirty in L2 when a kernel ends leave it later, so its writes are under-counted. "
-    "Its total writes cannot be had this way."
-)
-_RESIDENT = "Data that stays in L2 between kernels and invocations is not moved to or from DRAM."
+# By --cache-control: code, what it means, and what to do.
+_REASONS = {
+    "all": (
+        "write-back",
+        "Write-back: lines still dirty in L2 when a kernel ends leave it later, so its writes are under-"
+        "counted. Its total writes cannot be had this way.",
+        "For writes use the whole-graph measurement with warm caches (pass ncu-warm).",
+    ),
+    "none": (
+        "stays-in-l2",
+        "Data that stays in L2 between kernels and invocations is not moved to or from DRAM.",
+        "",
+    ),
+    "": (
+        "cache-policy-unknown",
+        "Whether caches were flushed is not recorded; data in L2, or lines written back later, may explain it.",
+        "Bring the pass record, or capture with --cache-control told.",
+    ),
+}
 _LOOK = "Look at `query RUN counters`, and capture the pass again."
 
 
@@ -96,12 +110,17 @@ def _unmeasured(evidence: Evidence, case: Row, row: Row, bounds: Bounds) -> Find
     absent = [name for name in ("read", "write") if row[f"dram_{name}_bytes"] is None]
     if not absent:
         return None
+    where = (
+        "for some workload"
+        if row["invocations"]
+        else ": which workload belongs to which invocation is not told"
+    )
     return Finding(
         "no-dram-bytes",
         FAMILY,
         CANNOT_ANSWER,
         row["case_id"],
-        f"{row['pass']}: DRAM {' and '.join(absent)} bytes are unknown for some workload or invocation",
+        f"{row['pass']}: DRAM {' and '.join(absent)} bytes are unknown {where}".replace(" :", ":"),
         means="A sum over the others would look like less traffic.",
         next_step="Look at the reasons in `query RUN counters`.",
         sources=("dram_bytes", "counters"),
@@ -123,7 +142,7 @@ def _repeats(evidence: Evidence, case: Row, row: Row, bounds: Bounds) -> Finding
 
 
 def _declared(evidence: Evidence, case: Row, row: Row, bounds: Bounds) -> Finding | None:
-    """Not more than declared beyond slack; not less than declared without a cache that explains it."""
+    """Not more than declared beyond slack; not less than declared unless caches may explain it."""
     kernels = evidence.one("kernel_counts", case["case_id"]).get("expected_kernels") or 1
     for what, slack in (("read", bounds.read_slack_bytes), ("write", bounds.write_slack_bytes)):
         logical = row[f"logical_{what}_bytes"]
@@ -131,7 +150,7 @@ def _declared(evidence: Evidence, case: Row, row: Row, bounds: Bounds) -> Findin
             continue
         most = logical * (1 + bounds.traffic_relative) + slack * kernels
         least = logical * (1 - bounds.traffic_relative) - slack * kernels
-        if what == "write":
+        if what == "write" or row["cache_control"] is None or not _l2_bytes(evidence):
             least = 0
         elif row["cache_control"] != "all":
             # L2 can keep no more than its size from one kernel to the next.
@@ -182,18 +201,18 @@ def _explanations(row: Row, bounds: Bounds) -> Iterator[Finding]:
         logical, seen = row[f"logical_{what}_bytes"], row[f"dram_{what}_bytes"]
         if not logical or seen >= logical * (1 - bounds.traffic_relative):
             continue
-        flushed = row["cache_control"] == "all"
+        code, means, next_step = _REASONS[row["cache_control"] or ""]
         share = inference.ratio(_measured(row, what), _declared_bytes(row, what))
         yield Finding(
-            "write-back" if flushed else "stays-in-l2",
+            code,
             FAMILY,
             EXPLAINED,
             row["case_id"],
             f"{row['pass']}: {size(seen)} of {size(logical)} {'read' if what == 'read' else 'written'} "
             f"({share:.0%}, {_policy(row)})",
             {f"dram_{what}_bytes": seen, f"logical_{what}_bytes": logical, "ratio": round(share, 4)},
-            _WRITE_BACK if flushed else _RESIDENT,
-            "For writes use the whole-graph measurement with warm caches (pass ncu-warm)." if flushed else "",
+            means,
+            next_step,
             _SOURCES,
         )
 
@@ -232,12 +251,12 @@ def _fault(
 
 
 def _policy(row: Row) -> str:
-    caches = "flushed caches" if row["cache_control"] == "all" else "warm caches"
+    caches = {"all": "flushed caches", "none": "warm caches"}.get(row["cache_control"], "unknown cache policy")
     return f"{caches}, {'whole graph' if row['scope'] == 'whole-graph' else 'kernel by kernel'}"
 
 
 def _measured(row: Row, what: str) -> inference.Measured:
-    caches = "flushed" if row["cache_control"] == "all" else "warm"
+    caches = {"all": "flushed", "none": "warm"}.get(row["cache_control"], "")
     return inference.Measured(
         row[f"dram_{what}_bytes"], "byte", "dram-counter", caches, row["scope"], row["case_id"]
     )

@@ -8,7 +8,7 @@
 -- cache_control         all: caches flushed before each kernel; none: caches as found
 -- graph_profiling       node: each kernel of a replay by itself; graph: a replay as one workload
 -- scope                 kernel-sum: sum over the kernels of an invocation; whole-graph: measured as one
--- invocations           invocations measured
+-- invocations           invocations measured; 0 when it is unknown which workload belongs to which
 -- workloads             workloads measured, over all invocations
 -- dram_read_bytes       bytes read from DRAM per invocation, median; NULL when any workload lacks the value
 -- dram_write_bytes      bytes written to DRAM per invocation, median; NULL when any workload lacks the value
@@ -40,7 +40,7 @@ WITH per_invocation AS (
         pass,
         case_id,
         kind,
-        count(*) AS invocations,
+        count(invocation) AS invocations,
         sum(workloads) AS workloads,
         CASE WHEN count(reads) = count(*) THEN median(reads) END AS reads,
         CASE WHEN count(writes) = count(*) THEN median(writes) END AS writes,
@@ -75,6 +75,8 @@ SELECT
     CAST(m.writes_max AS BIGINT) AS dram_write_max_bytes,
     CAST(round(m.l2) AS BIGINT) AS l2_bytes,
     CASE
+        WHEN p.cache_control IS NULL THEN
+            'whether caches were flushed is not recorded, so neither cold nor warm traffic follows'
         WHEN p.cache_control = 'all' THEN
             'write-back: lines still dirty in L2 when a kernel ends are written later, so its writes are '
             || 'under-counted; flushed before every kernel, so nothing here holds for warm caches'

@@ -1,0 +1,79 @@
+"""`python -m nsight_suite.query`"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from nsight_suite.query import main
+from nsight_suite.runfolder import RunFolder
+
+
+def test_named_query_as_json(synthetic_run: RunFolder, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([str(synthetic_run.path), "kernel_counts", "--format", "json"]) == 0
+    counts = {(row["variant"], row["submission"]): row for row in json.loads(capsys.readouterr().out)}
+    assert {key: row["kernels_per_invocation"] for key, row in counts.items()} == {
+        ("staged", "stream"): 4,
+        ("staged", "graph"): 4,
+        ("fused", "stream"): 1,
+        ("fused", "graph"): 1,
+        ("cudnn", "stream"): 1,
+        ("cudnn", "graph"): 1,
+    }
+
+
+def test_sql_text_as_table(synthetic_run: RunFolder, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([str(synthetic_run.path), "--sql", "SELECT count(*) AS kernels FROM kernel"]) == 0
+    assert capsys.readouterr().out.split() == ["kernels", "---------", "183"]
+
+
+def test_list_and_describe_need_no_run(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--list"]) == 0
+    assert "launch_split" in capsys.readouterr().out
+    assert main(["--describe", "launch_split"]) == 0
+    assert "the device idles between its first and its last work" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("suffix", ["csv", "json", "md", "parquet"])
+def test_out_takes_the_format_from_the_name(synthetic_run: RunFolder, tmp_path: Path, suffix: str) -> None:
+    target = tmp_path / f"counts.{suffix}"
+    assert main([str(synthetic_run.path), "kernel_counts", "--out", str(target)]) == 0
+    start = {"csv": b"case_id,", "json": b"[\n", "md": b"| case_id", "parquet": b"PAR1"}[suffix]
+    assert target.read_bytes().startswith(start)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "No run was given"),
+        (["RUN"], "Give the name of a query, or --sql TEXT"),
+        (["RUN", "kernel_counts", "--sql", "SELECT 1"], "Give the name of a query, or --sql TEXT"),
+        (["RUN", "kernelcounts"], "Did you mean kernel_counts"),
+        (["RUN", "kernel_counts", "--format", "parquet"], "Parquet is no text"),
+        (["nowhere", "kernel_counts"], "There is no run 'nowhere'"),
+        (["RUN", "--sql", "DELETE FROM kernel"], "read only"),
+        (["--describe", "nothing_of_the_kind"], "There is no query"),
+    ],
+)
+def test_a_wrong_call_says_the_way_out(
+    synthetic_run: RunFolder, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
+) -> None:
+    assert main([str(synthetic_run.path) if word == "RUN" else word for word in arguments]) == 2
+    captured = capsys.readouterr()
+    assert message in captured.err
+    assert captured.out == ""
+
+
+def test_a_missing_table_is_told_and_not_taken_for_empty(
+    synthetic_run: RunFolder, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    copy = tmp_path / "run"
+    shutil.copytree(synthetic_run.path, copy)
+    (copy / "evidence" / "kernel.parquet").unlink()
+    assert main([str(copy), "kernel_counts", "--format", "json"]) == 0
+    captured = capsys.readouterr()
+    assert "'kernel' is absent here, not empty: kernel.parquet is missing" in captured.err
+    assert {row["kernels_per_invocation"] for row in json.loads(captured.out)} == {None}

@@ -51,10 +51,24 @@ def find_gaps(evidence: Evidence, run: RunFolder) -> list[Gap]:
         *_passes(evidence.rows["passes"]),
         *_files(_recorded_files(evidence.rows["artifacts"], run), run, evidence.rows["sources"]),
     ]
+    if not run.expected.is_file():
+        found.append(_undeclared())
     silent = {gap.subject for gap in found if gap.code.endswith("-pass")}
     found += [gap for name, gap in _doubts(evidence.rows["findings"]) if name not in silent]
     found += _traces(evidence, found)
     return list({gap.subject: gap for gap in reversed(found)}.values())[::-1]
+
+
+def _undeclared() -> Gap:
+    return Gap(
+        "nothing-declared",
+        "protocol/expected.sql",
+        "protocol/expected.sql is missing",
+        "No kernels, nodes or bytes are declared, so witnesses are compared with one another only.",
+        "Put the experiment's expected.sql there.",
+        EXPLAINED,
+        sources=("protocol/expected.sql",),
+    )
 
 
 def _tables(missing: Mapping[str, str]) -> Iterator[Gap]:

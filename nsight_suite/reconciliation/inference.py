@@ -142,7 +142,7 @@ def applied_rules(evidence: Evidence) -> tuple[AppliedRule, ...]:
     return tuple(AppliedRule(rule.code, rule.sentence, rule.touches(evidence)) for rule in RULES.values())
 
 
-def completion(value_ns: float, case_id: str = "", under: str = "", device_uuid: str = "") -> Measured:
+def completion(value_ns: float, case_id: str = "", *, under: str = "", device_uuid: str = "") -> Measured:
     """A host completion, unprofiled or `under` a profiler."""
     method = f"host-clock-under-{under}" if under else "host-clock"
     return Measured(value_ns, "ns", method, case_id=case_id, device_uuid=device_uuid)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from nsight_suite.errors import ForbiddenInference
 from nsight_suite.reconciliation import inference
 from nsight_suite.reconciliation.amounts import counted, rate, size, time
 from nsight_suite.reconciliation.bounds import BOUNDS, Bounds
@@ -42,16 +43,20 @@ def judge(evidence: Evidence, bounds: Bounds = BOUNDS) -> Iterator[Finding]:
         elif None in (row["copy_bytes_per_second"], row["completion_ns"], row["busy_ns"]):
             yield evidence.unanswered(_unknown(row))
         else:
-            yield _case(row, bounds)
+            try:
+                yield _case(evidence, row, bounds)
+            except ForbiddenInference as error:
+                yield evidence.refused(FAMILY, case_id, error)
 
 
-def _case(row: Row, bounds: Bounds) -> Finding:
-    declared = inference.Measured(row["logical_bytes"], "byte", "declared", case_id=row["case_id"])
-    busy = inference.Measured(row["busy_ns"], "ns", "nsys-device", case_id=row["case_id"])
+def _case(evidence: Evidence, row: Row, bounds: Bounds) -> Finding:
+    case_id, profiled, timed = row["case_id"], evidence.device("nsys"), evidence.device("timing")
+    declared = inference.Measured(row["logical_bytes"], "byte", "declared", case_id=case_id)
+    busy = inference.Measured(row["busy_ns"], "ns", "nsys-device", case_id=case_id, device_uuid=profiled)
     achieved = inference.logical_rate(declared, busy)
-    # Fractions of time, both of one device.
-    copying = achieved / row["copy_bytes_per_second"]
-    working = row["busy_ns"] / row["completion_ns"]
+    floor = inference.Measured(row["floor_ns"], "ns", "host-clock", scope="device", device_uuid=timed)
+    copying = inference.ratio(floor, busy)
+    working = inference.ratio(busy, inference.completion(row["completion_ns"], case_id, device_uuid=timed))
     numbers = {
         "logical_bytes": row["logical_bytes"],
         "copy_bytes_per_second": row["copy_bytes_per_second"],

@@ -30,7 +30,9 @@ def _case(evidence: Evidence, case: Row, bounds: Bounds) -> Iterator[Finding]:
         if not (row["pass"] != "nsys" and evidence.gap(case, ("counter",), (row["pass"],)))
     ]
     wanted = evidence.one("kernel_counts", case_id).get("expected_kernels")
-    whole = [row for row in rows if wanted is None or len(row["observed"]) == wanted]
+    if wanted is None and rows:
+        wanted = len(max(rows, key=lambda row: row["invocations"])["observed"])
+    whole = [row for row in rows if len(row["observed"]) == wanted]
     faults = [*_sequence(case_id, whole), *_overlap(case_id, rows, bounds), *_tasks(evidence, case_id)]
     if faults:
         yield from faults

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from statistics import median_low
 
+from nsight_suite.errors import ForbiddenInference
 from nsight_suite.reconciliation import amounts, inference
 from nsight_suite.reconciliation.bounds import BOUNDS, Bounds
 from nsight_suite.reconciliation.findings import (
@@ -35,7 +36,10 @@ def judge(evidence: Evidence, bounds: Bounds = BOUNDS) -> Iterator[Finding]:
         elif gap := evidence.gap(case, _TABLES, [name for name in ("timing", "nsys") if evidence.asked(name)]):
             yield gap.finding(FAMILY, case_id)
         else:
-            yield from _case(evidence, case_id, bounds)
+            try:
+                yield from _case(evidence, case_id, bounds)
+            except ForbiddenInference as error:
+                yield evidence.refused(FAMILY, case_id, error)
 
 
 def _case(evidence: Evidence, case_id: str, bounds: Bounds) -> Iterator[Finding]:
@@ -45,14 +49,16 @@ def _case(evidence: Evidence, case_id: str, bounds: Bounds) -> Iterator[Finding]
     if not unprofiled or not splits:
         yield _silent(evidence, case_id, bool(unprofiled))
         return
+    profiled = [row for row in samples if row["pass"] == "nsys"]
+    # The profiled and the unprofiled process are compared below; refused at once if that must not be.
+    cost = list(_cost(evidence, case_id, bounds))
     busy_ns = min(row["device_union_ns"] for row in splits)
     faults = [
         *_too_short(case_id, unprofiled, busy_ns, bounds, "unprofiled"),
-        *_too_short(case_id, [row for row in samples if row["pass"] == "nsys"], busy_ns, bounds, "profiled"),
-        *_remainder(case_id, splits, bounds),
+        *_too_short(case_id, profiled, busy_ns, bounds, "profiled"),
     ]
-    yield from faults
-    yield from _cost(evidence.one("profiler_overhead", case_id), case_id, bounds)
+    faults += _remainder(case_id, splits, [] if faults else profiled, bounds)
+    yield from (*faults, *cost)
     if not faults:
         yield _agreement(case_id, unprofiled, splits)
 
@@ -85,9 +91,31 @@ def _too_short(
         )
 
 
-def _remainder(case_id: str, splits: Sequence[Row], bounds: Bounds) -> Iterator[Finding]:
-    """The parts that nobody accounts for must stay small, and no device work may outlive its range."""
+def _remainder(
+    case_id: str, splits: Sequence[Row], profiled: Sequence[Row], bounds: Bounds
+) -> Iterator[Finding]:
+    """What no part accounts for must stay small, and no device work may outlive its range.
+
+    The driver's clock lies inside the range: it shows the parts and not more than the range.
+    """
     middle = median_low(row["remainder_ns"] for row in splits)
+    if profiled:
+        clock = median_low(row["duration_ns"] for row in profiled)
+        parts = median_low(row["range_ns"] - row["remainder_ns"] for row in splits)
+        if not -bounds.clock_ns <= clock - parts <= bounds.remainder_ns:
+            yield Finding(
+                "clock-differs",
+                FAMILY,
+                DISAGREE,
+                case_id,
+                f"under nsys the driver's clock shows {amounts.time(clock)}, and launch, device work, gaps "
+                f"and wait make {amounts.time(parts)}",
+                {"profiled_ns": clock, "parts_ns": parts, "remainder_ns": clock - parts},
+                "The timed region is not the invocation: it begins late, ends early, or holds something else.",
+                "Compare where the driver reads its clock with where it opens the range.",
+                ("samples", "launch_split_invocations"),
+            )
+            return
     late = min(row["exit_ns"] for row in splits)
     if middle > bounds.remainder_ns:
         yield Finding(
@@ -115,12 +143,15 @@ def _remainder(case_id: str, splits: Sequence[Row], bounds: Bounds) -> Iterator[
         )
 
 
-def _cost(row: Row, case_id: str, bounds: Bounds) -> Iterator[Finding]:
+def _cost(evidence: Evidence, case_id: str, bounds: Bounds) -> Iterator[Finding]:
     """Profiled and unprofiled completion differ by the profiler's own cost."""
+    row = evidence.one("profiler_overhead", case_id)
     if not row or row["profiled_ns"] is None or row["unprofiled_ns"] is None:
         return
-    profiled = inference.completion(row["profiled_ns"], case_id, under="nsys")
-    unprofiled = inference.completion(row["unprofiled_ns"], case_id)
+    profiled = inference.completion(
+        row["profiled_ns"], case_id, under="nsys", device_uuid=evidence.device("nsys")
+    )
+    unprofiled = inference.completion(row["unprofiled_ns"], case_id, device_uuid=evidence.device("timing"))
     extra, factor = inference.profiler_cost(profiled, unprofiled)
     numbers = {
         "unprofiled_ns": row["unprofiled_ns"],

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
+from nsight_suite.errors import ForbiddenInference
 from nsight_suite.reconciliation.findings import CANNOT_ANSWER, DISAGREE, Finding
 
 Row = Mapping[str, Any]
@@ -108,6 +109,10 @@ class Evidence:
         """Whether a pass was asked for. Without the table of passes every pass counts as asked for."""
         return "pass" in self.missing or any(row["pass"] == name for row in self.rows["passes"])
 
+    def device(self, name: str) -> str:
+        """UUID of the GPU that a pass ran on; empty when it is not told."""
+        return next((row["uuid"] for row in self.rows["device"] if row["pass"] == name and row["uuid"]), "")
+
     def gap(self, case: Row, tables: Sequence[str] = (), passes: Sequence[str] = ()) -> Gap | None:
         """The first gap that keeps these tables or passes from speaking about a case."""
         for gap in self.gaps:
@@ -116,6 +121,12 @@ class Evidence:
             if gap.tables.intersection(tables) or gap.passes.intersection(passes):
                 return gap
         return None
+
+    def refused(self, family: str, case_id: str, error: ForbiddenInference) -> Finding:
+        """What this evidence must not be used to say."""
+        return Finding(
+            error.code, family, CANNOT_ANSWER, case_id, error.what, means="", next_step=error.way_out
+        )
 
     def unanswered(self, finding: Finding) -> Finding:
         """A finding that cannot be answered, or the known fault of its case as the reason for it."""

@@ -6,6 +6,7 @@ output that is there afterwards is fresh. The profilers' exit status is that of 
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from nsight_suite.capturing.tools import Tool
-from nsight_suite.protocol import PassSettings
+from nsight_suite.protocol import PassSettings, Protocol
 
 PLAN_FILE = "plan.json"
 DOMAIN = "nsight_suite"
@@ -57,11 +58,11 @@ class PassPlan:
 
 
 def plan_pass(
+    protocol: Protocol,
     settings: PassSettings,
     plan: Mapping[str, Any],
     *,
     driver: Path,
-    metrics: Sequence[str],
     tools: Mapping[str, Tool],
 ) -> PassPlan:
     """The commands of one pass. A profiler that was not found stands in them by its bare name."""
@@ -71,7 +72,7 @@ def plan_pass(
     if tool == "nsys":
         steps = _nsys(settings.name, program, options, driver)
     elif tool == "ncu":
-        steps = _ncu(settings, program, options, driver, case_ids=plan["cases"], metrics=metrics)
+        steps = _ncu(settings, program, options, driver, protocol=protocol)
     elif tool == "compute-sanitizer":
         steps = _sanitizer(settings, program, driver)
     else:
@@ -123,24 +124,25 @@ def _ncu(
     options: Mapping[str, str | None],
     driver: Path,
     *,
-    case_ids: Sequence[str],
-    metrics: Sequence[str],
+    protocol: Protocol,
 ) -> tuple[Step, ...]:
     report, table = f"{settings.name}.ncu-rep", f"{settings.name}.csv"
     whole_graphs = options["graph_profiling"] == "graph"
-    # The trailing slash means a push/pop range; without it ncu looks for a start/end range and finds nothing.
-    ranges = [part for case_id in case_ids for part in ("--nvtx-include", f"{DOMAIN}@{case_id}/")]
+    # The ranges of all cases begin with the experiment's name. The prefix stands before the domain (behind the '@' it
+    # matches nothing), and the slash means a push/pop range; ncu exits 0 without a kernel when either is wrong.
+    named = re.escape(protocol.name).replace("\\-", "-")
+    ranges = f"regex:{DOMAIN}@{named}:.*/"
     # Registers, shared memory and occupancy limits belong to a kernel; a whole graph has none.
     sections = () if whole_graphs else ("--section", "LaunchStats", "--section", "Occupancy")
     profile = (
         ncu,
         "--nvtx",
-        *ranges,
+        *("--nvtx-include", ranges),
         *("--cache-control", str(options["cache_control"])),
         *("--clock-control", str(options["clock_control"])),
         *(("--graph-profiling", "graph") if whole_graphs else ()),
         *sections,
-        *(("--metrics", ",".join(metrics)) if metrics else ()),
+        *(("--metrics", ",".join(protocol.metrics)) if protocol.metrics else ()),
         "-o",
         settings.name,
         *_driver(driver, "records.jsonl"),

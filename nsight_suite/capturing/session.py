@@ -97,7 +97,7 @@ def plan_passes(run: RunFolder, request: Request, tools: Mapping[str, Tool]) -> 
             device=request.device,
         )
         driver = request.source.driver.resolve()
-        plans.append(plan_pass(settings, plan, driver=driver, metrics=request.protocol.metrics, tools=tools))
+        plans.append(plan_pass(request.protocol, settings, plan, driver=driver, tools=tools))
     return plans
 
 

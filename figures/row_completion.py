@@ -89,7 +89,7 @@ def _panel(axes: Axes, rows: pd.DataFrame, colours: Mapping[str, str], labelled:
         labels.append(f"{row['variant']} {row['submission']}")
     axes.set_yticks(places, labels if labelled else [""] * len(places))
     axes.invert_yaxis()
-    # A value's text stands to the right of the longest bar, which still fills more than 75 % of the axis.
+    # Room for the text to the right of the longest bar.
     axes.set_xlim(0, longest / 1e3 * 1.24)
     axes.set_xlabel("µs")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import shlex
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -99,10 +99,7 @@ def gather(run: RunFolder, experiment: ExperimentSource | None = None) -> Report
         checks=(by_kind(validation), *_tables(store, CHECKS, name)),
         environment=_tables(store, ENVIRONMENT, name),
         facts=_facts(info),
-        processes={
-            pass_name: tuple(shlex.join(map(str, step["argv"])) for step in record.get("steps", ()))
-            for pass_name, record in run.pass_records().items()
-        },
+        processes=_processes(run, info.get("passes") or ()),
     )
 
 
@@ -155,6 +152,16 @@ def _tables(store: Store, shown: Iterable[Shown], experiment: str) -> tuple[Text
         about = f"{query.about} {query.notes}".replace("\n", " ").strip()
         tables.append(text_table(one.title, one.query, about, rows, one.columns, noted=one.noted))
     return tuple(tables)
+
+
+def _processes(run: RunFolder, order: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """The command lines of each pass, in the order in which the passes were asked for."""
+    records = run.pass_records()
+    return {
+        name: tuple(shlex.join(map(str, step["argv"])) for step in records[name].get("steps", ()))
+        for name in dict.fromkeys([*order, *records])
+        if name in records
+    }
 
 
 def _facts(info: Mapping[str, Any]) -> dict[str, str]:

@@ -70,11 +70,6 @@ def _column(name: str, heading: str, values: Sequence[object]) -> tuple[Heading,
             largest = max(abs(number) for number in numbers)
             factor, unit = next((factor, unit) for factor, unit, most in scales if largest / factor < most)
             return Heading(heading, unit, True), [_scaled(value, factor) for value in values]
-    if numeric and any(isinstance(number, float) for number in numbers):
-        form = _float_form([abs(number) for number in numbers if number])
-        return Heading(heading, "", True), [
-            MISSING if value is None else format(value, form) for value in values
-        ]
     return Heading(heading, "", numeric), [_text(value) for value in values]
 
 
@@ -88,10 +83,11 @@ def _scaled(value: object, factor: float) -> str:
     return f"{scaled:.2f}" if abs(scaled) >= 1 else f"{scaled:.3g}"
 
 
-def _float_form(sizes: Sequence[float]) -> str:
-    """The same number of places in a whole column where that leaves each value some digits."""
-    least, most = min(sizes, default=1.0), max(sizes, default=1.0)
-    return ".3g" if least < 0.001 or most >= 1e4 else ".3f" if most >= 1 else ".4f"
+def _real(value: float) -> str:
+    """Three places after the point, or two digits where that would make a small value look like none."""
+    if value == 0:
+        return "0"
+    return f"{value:.3f}" if 0.001 <= abs(value) < 1e4 else f"{value:.3g}"
 
 
 def _text(value: object) -> str:
@@ -101,7 +97,7 @@ def _text(value: object) -> str:
         case bool():
             return "yes" if value else "no"
         case float():
-            return f"{value:.4g}"
+            return _real(value)
         case list() | tuple():
             return ", ".join(map(_text, value))
         case dict():

@@ -436,7 +436,7 @@ def _nsys_rows(rows: Rows, cases: list[protocol.Case]) -> None:
                 _launch(rows, (clock + start, clock + end), range_id, name)
             first = len(rows["launch"]) - len(line["calls"]) + 1
             for index, (kernel, start, end) in enumerate(line["kernels"]):
-                node = 8_589_934_592 + index if graph else None
+                node = ((position + 1) << 33) + index if graph else None
                 launch_id = first if graph else first + index
                 span = (clock + start, clock + end)
                 _kernel(rows, kernel, span, range_id, node=node, launch_id=launch_id)

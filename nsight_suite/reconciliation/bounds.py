@@ -20,15 +20,16 @@ class Bounds:
     # A profiled run may come out faster by noise (few samples, other clocks), not by more than this.
     profiled_faster: float = 0.7
 
-    # DRAM reads with flushed caches, beside the array bytes: instructions, constants, partial lines.
-    # Up to 0.1 % and some kB a kernel were seen.
-    traffic_relative: float = 0.05
-    read_slack_bytes: int = 65_536
-    # A kernel also writes back lines that were dirty before it: up to 2.4 MB were seen in one kernel.
+    # DRAM reads beside the array bytes: instructions, constants, partial lines. Seen on an H200 with flushed
+    # caches: 10 to 27 kB a kernel, whatever its size.
+    read_relative: float = 0.01
+    read_slack_bytes: int = 49_152
+    # A kernel also writes back lines that were dirty before it: up to 2.8 MB were seen in one kernel.
+    write_relative: float = 0.05
     write_slack_bytes: int = 4_194_304
-    # Repeated invocations, and stream and graph twins, read the same bytes with flushed caches.
-    repeat_relative: float = 0.25
-    repeat_slack_bytes: int = 16_384
+    # With flushed caches, repeated invocations, and stream and graph twins, read the same: seen within 5 kB.
+    repeat_relative: float = 0.02
+    repeat_slack_bytes: int = 8_192
 
     # Memory-bound: the copy would need this share of the device time or more.
     memory_bound: float = 0.6
@@ -36,6 +37,8 @@ class Bounds:
     launch_bound: float = 0.5
     # Copies are measured too; nothing is faster than memory by more than this.
     floor_relative: float = 0.05
+    # With warm caches less than this share of the declared bytes moves through DRAM: L2 serves the rest.
+    through_dram: float = 0.9
 
 
 BOUNDS = Bounds()

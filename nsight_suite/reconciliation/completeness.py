@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nsight_suite.reconciliation import results
+from nsight_suite.reconciliation import counts, results
 from nsight_suite.reconciliation.amounts import counted, some
 from nsight_suite.reconciliation.findings import AGREE, CANNOT_ANSWER, DISAGREE, NOT_DECLARED, Finding
 from nsight_suite.reconciliation.witnesses import Evidence, Row
@@ -95,7 +95,7 @@ def _invocations(row: Row) -> Iterator[Finding]:
             {"kernels_without_launch": row["kernels_without_launch"], "kernels": row["seen_records"]},
             "Its time is missing from the host's side of the invocation.",
             _AGAIN,
-            ("completeness", "launches"),
+            ("completeness",),
         )
     elif row["pass"] == "ncu-warm" and row["expected_records"] not in (None, row["seen_records"]):
         # Of the pass ncu the counts are judged by the family of that name.
@@ -154,21 +154,35 @@ def _unknown_ranges(evidence: Evidence) -> Iterator[Finding]:
 
 
 def _lost_outside(evidence: Evidence) -> Iterator[Finding]:
-    """Launches without a device record that belong to no case; those of a case are told by its counts."""
-    doubts = [row for row in evidence.rows["findings"] if row["code"] == "launch-without-kernel"]
-    if any(not row["kernels"] and not row["memory_operations"] for row in evidence.rows["launches"]):
+    """Launches outside of measured invocations that lost kernels; those inside are told by the counts."""
+    anyone: Row = {"submission": "graph"}
+    if evidence.gap(anyone, _TABLES_OF["nsys"], ("nsys",)):
         return
-    for row in doubts:
+    lost = [counts.told(row) for row in evidence.of("lost_records", None)]
+    if lost:
         yield Finding(
-            row["code"],
+            "lost-kernel",
             FAMILY,
-            CANNOT_ANSWER,
+            DISAGREE,
             None,
-            row["reason"],
-            means="None of them lies in a measured invocation.",
-            next_step=_AGAIN,
-            sources=("findings",),
+            f"{counted(len(lost), 'launch')} outside of the measured invocations lost kernels: {some(lost)}",
+            {"launches": len(lost)},
+            "The program launched them, so their records are missing: dropped by the profiler, or deleted.",
+            _AGAIN,
+            ("lost_records",),
         )
+    elif not evidence.rows["lost_records"]:
+        for row in evidence.rows["findings"]:
+            if row["code"] == "launch-without-kernel":
+                yield Finding(
+                    row["code"],
+                    FAMILY,
+                    CANNOT_ANSWER,
+                    None,
+                    row["reason"],
+                    next_step=_AGAIN,
+                    sources=("findings",),
+                )
 
 
 def _agreement(evidence: Evidence, case: Row, rows: list[Row]) -> Finding:

@@ -11,7 +11,7 @@ from nsight_suite.reconciliation.witnesses import Evidence, Row
 
 FAMILY = "counts"
 _NSYS_TABLES = ("variant_case", "range", "range_kernel", "kernel", "launch")
-_SOURCES = ("kernel_counts", "graph_nodes", "invocations", "launches")
+_SOURCES = ("kernel_counts", "graph_nodes", "invocations", "lost_records")
 
 
 def judge(evidence: Evidence) -> Iterator[Finding]:
@@ -35,7 +35,7 @@ def _by_nsys(evidence: Evidence, case: Row) -> Finding | None:
     numbers = {"expected_kernels": wanted, "seen_kernels": wrong[0]["kernels"], "invocations": len(wrong)}
     which = "every invocation" if len(wrong) == len(rows) else _ordinals(wrong)
     seen = f"{which} ran {_distinct(wrong)} of {counted(wanted or 0, 'kernel')} by nsys"
-    if lost := _lost(evidence, case, wrong, wanted or 0):
+    if lost := _lost(evidence, case_id, wrong, wanted or 0):
         return Finding(
             "lost-kernel",
             FAMILY,
@@ -67,22 +67,25 @@ def _wanted(evidence: Evidence, case_id: str) -> int | None:
     return declared if declared is not None else max(seen, key=lambda kernels: seen[kernels], default=None)
 
 
-def _lost(evidence: Evidence, case: Row, wrong: Sequence[Row], wanted: int) -> list[str]:
+def _lost(evidence: Evidence, case_id: str, wrong: Sequence[Row], wanted: int) -> list[str]:
     """The calls of those invocations that left fewer kernels than they must have started."""
     if any(row["kernels"] > wanted for row in wrong):
         return []
-    ordinals = {row["invocation"] for row in wrong}
-    calls = [row for row in evidence.of("launches", case["case_id"]) if row["invocation"] in ordinals]
-    nodes = evidence.one("graph_nodes", case["case_id"]).get("api_nodes")
-    lost = []
-    for call in calls:
-        must = nodes or 0 if call["kind"] == "graph" else 1 if call["kind"] == "kernel" else 0
-        if call["kernels"] < must:
-            lost.append(
-                f"{call['name']} (launch {call['launch_id']}, invocation {call['invocation']}) "
-                f"left {call['kernels']} of {counted(must, 'kernel record')}"
-            )
+    nodes = evidence.one("graph_nodes", case_id).get("api_nodes")
+    lost = [told(row) for row in evidence.of("lost_records", case_id)]
+    if not lost and nodes is not None and all(row["kernels"] < nodes for row in wrong):
+        # Every replay lost the same node, so that replays alone do not tell.
+        lost = [f"the graph has {counted(nodes, 'kernel node')}"]
     return lost
+
+
+def told(row: Row) -> str:
+    """A row of `lost_records` in words."""
+    where = f"invocation {row['invocation']}" if row["case_id"] else f"in {row['place'] or 'no range'}"
+    return (
+        f"{row['name']} (launch {row['launch_id']}, {where}) left {row['seen_kernels']} of "
+        f"{counted(row['expected_kernels'], 'kernel record')}"
+    )
 
 
 def _by_ncu(evidence: Evidence, case: Row) -> Finding | None:

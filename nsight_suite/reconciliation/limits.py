@@ -57,6 +57,7 @@ def _case(evidence: Evidence, row: Row, bounds: Bounds) -> Finding:
     floor = inference.Measured(row["floor_ns"], "ns", "host-clock", scope="device", device_uuid=timed)
     copying = inference.ratio(floor, busy)
     working = inference.ratio(busy, inference.completion(row["completion_ns"], case_id, device_uuid=timed))
+    through_dram = _through_dram(evidence, row)
     numbers = {
         "logical_bytes": row["logical_bytes"],
         "copy_bytes_per_second": row["copy_bytes_per_second"],
@@ -66,30 +67,38 @@ def _case(evidence: Evidence, row: Row, bounds: Bounds) -> Finding:
         "logical_bytes_per_second": round(achieved),
         "floor_over_busy": round(copying, 4),
         "busy_over_completion": round(working, 4),
+        "through_dram": None if through_dram is None else round(through_dram, 4),
     }
     seen = (
         f"completes in {time(row['completion_ns'])}, of which the device works {time(row['busy_ns'])} "
         f"({working:.0%}); a copy of its {size(row['logical_bytes'])} takes {time(row['floor_ns'])} "
         f"at {rate(row['copy_bytes_per_second'])}"
     )
-    code, verdict, means, next_step = _bound(row, copying, working, bounds)
+    if through_dram is not None:
+        seen += f", and {through_dram:.0%} of them move through DRAM with warm caches"
+    code, verdict, means, next_step = _bound(row, copying, working, through_dram, bounds)
     return Finding(code, FAMILY, verdict, row["case_id"], seen, numbers, means, next_step, _SOURCES)
 
 
-def _bound(row: Row, copying: float, working: float, bounds: Bounds) -> tuple[str, str, str, str]:
+def _through_dram(evidence: Evidence, row: Row) -> float | None:
+    """Share of the declared bytes that moves through DRAM with warm caches; None when it was not measured."""
+    for measured in evidence.of("dram_bytes", row["case_id"]):
+        moved = (measured["dram_read_bytes"], measured["dram_write_bytes"])
+        if measured["cache_control"] == "none" and None not in moved and row["logical_bytes"]:
+            return float(sum(moved) / row["logical_bytes"])
+    return None
+
+
+def _bound(
+    row: Row, copying: float, working: float, through_dram: float | None, bounds: Bounds
+) -> tuple[str, str, str, str]:
     """(code, verdict, means, next step)"""
-    if copying > 1 + bounds.floor_relative:
-        # Each kernel's logical bytes count; what a kernel leaves in L2 the next one gets without DRAM.
-        spared = row["logical_bytes"] * (1 - 1 / copying)
-        l2 = (row["l2_bytes"] or 0) * max(row["launches"] or 1, 1)
-        if row["l2_bytes"] and (row["logical_bytes"] <= l2 or spared <= l2):
-            return (
-                "l2-resident",
-                EXPLAINED,
-                f"Faster than a copy through DRAM: data stays in L2 ({size(row['l2_bytes'])}), so memory "
-                "bandwidth is not its floor, and its logical rate is no DRAM bandwidth.",
-                "",
-            )
+    in_l2 = (
+        through_dram < bounds.through_dram
+        if through_dram is not None
+        else row["logical_bytes"] <= (row["l2_bytes"] or 0)
+    )
+    if copying > 1 + bounds.floor_relative and not in_l2:
         return (
             "faster-than-memory",
             DISAGREE,
@@ -103,6 +112,14 @@ def _bound(row: Row, copying: float, working: float, bounds: Bounds) -> tuple[st
             "launch-bound",
             AGREE,
             f"Its floor is launch and synchronisation ({launches}), not the device.",
+            "",
+        )
+    if copying >= bounds.memory_bound and in_l2:
+        return (
+            "l2-resident",
+            EXPLAINED,
+            "Part of its data stays in L2, so memory bandwidth is not its floor, and its logical rate is no "
+            "DRAM bandwidth.",
             "",
         )
     if copying >= bounds.memory_bound:

@@ -144,12 +144,15 @@ def _repeats(evidence: Evidence, case: Row, row: Row, bounds: Bounds) -> Finding
 def _declared(evidence: Evidence, case: Row, row: Row, bounds: Bounds) -> Finding | None:
     """Not more than declared beyond slack; not less than declared unless caches may explain it."""
     kernels = evidence.one("kernel_counts", case["case_id"]).get("expected_kernels") or 1
-    for what, slack in (("read", bounds.read_slack_bytes), ("write", bounds.write_slack_bytes)):
+    for what, relative, slack in (
+        ("read", bounds.read_relative, bounds.read_slack_bytes),
+        ("write", bounds.write_relative, bounds.write_slack_bytes),
+    ):
         logical = row[f"logical_{what}_bytes"]
         if logical is None:
             continue
-        most = logical * (1 + bounds.traffic_relative) + slack * kernels
-        least = logical * (1 - bounds.traffic_relative) - slack * kernels
+        most = logical * (1 + relative) + slack * kernels
+        least = logical * (1 - relative) - slack * kernels
         if what == "write" or row["cache_control"] is None or not _l2_bytes(evidence):
             least = 0
         elif row["cache_control"] != "all":
@@ -199,7 +202,7 @@ def _twins(evidence: Evidence, case: Row, row: Row, bounds: Bounds) -> Finding |
 def _explanations(row: Row, bounds: Bounds) -> Iterator[Finding]:
     for what in ("read", "write"):
         logical, seen = row[f"logical_{what}_bytes"], row[f"dram_{what}_bytes"]
-        if not logical or seen >= logical * (1 - bounds.traffic_relative):
+        if not logical or seen >= logical * (1 - bounds.read_relative):
             continue
         code, means, next_step = _REASONS[row["cache_control"] or ""]
         share = inference.ratio(_measured(row, what), _declared_bytes(row, what))

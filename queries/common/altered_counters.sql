@@ -4,7 +4,7 @@
 -- case_id         the range around the launch
 -- invocation      ordinal of the invocation, from 0; NULL when unknown
 -- workload_id     ID of the workload in its report
--- kernel          name of the kernel, without template arguments and parameters
+-- kernel          name of the kernel, without namespace, template arguments and parameters
 -- metric          exact name of the metric
 -- value_bytes     value in the evidence
 -- original        value as printed in the report
@@ -24,7 +24,7 @@ SELECT
     range_name AS case_id,
     invocation,
     workload_id,
-    regexp_extract(name, '^(?:void )?([^<(]+)', 1) AS kernel,
+    regexp_extract(name, '(?:^|[ :])([A-Za-z_][A-Za-z0-9_]*)(?:[<(]|$)', 1) AS kernel,
     metric,
     value AS value_bytes,
     original,

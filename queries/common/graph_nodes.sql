@@ -12,15 +12,21 @@
 -- nodes                  kernel nodes that all witnesses at hand agree on; NULL when they do not
 -- other_nodes            nodes of other kinds (memset, memcpy, empty …) by the graph API; NULL when unknown
 -- other_kinds            their kinds, joined by '+'; NULL when there are none
-WITH per_pass AS (
+WITH listed AS (
+    -- A pass that lists nodes lists those of every case that it ran.
+    SELECT pass, case_id FROM graph_node
+    UNION
+    SELECT pass, case_id FROM driven WHERE pass IN (SELECT pass FROM graph_node)
+), per_pass AS (
     SELECT
-        pass,
-        case_id,
-        count(*) FILTER (kind = 'kernel') AS kernels,
-        count(*) FILTER (kind <> 'kernel') AS others,
-        string_agg(DISTINCT kind, '+' ORDER BY kind) FILTER (kind <> 'kernel') AS kinds
-    FROM graph_node
-    GROUP BY pass, case_id
+        l.pass,
+        l.case_id,
+        count(*) FILTER (n.kind = 'kernel') AS kernels,
+        count(*) FILTER (n.kind <> 'kernel') AS others,
+        string_agg(DISTINCT n.kind, '+' ORDER BY n.kind) FILTER (n.kind <> 'kernel') AS kinds
+    FROM listed AS l
+    LEFT JOIN graph_node AS n ON n.pass = l.pass AND n.case_id = l.case_id
+    GROUP BY l.pass, l.case_id
 ), api AS (
     SELECT
         case_id,

@@ -3,7 +3,7 @@
 -- case_id      experiment:variant:submission:shape
 -- pass         nsys: by start on the device; ncu, ncu-warm: by position in the report
 -- declared     names in the order that the experiment declares, as a list; NULL when it declares none
--- observed     names as seen, without template arguments and parameters, as a list
+-- observed     names as seen, without namespace, template arguments and parameters, as a list
 -- invocations  invocations with exactly this sequence
 -- overlaps     kernels that started before the one ahead of them on the same stream ended; NULL for ncu
 -- overlap_ns   longest of those overlaps in ns; NULL for ncu

@@ -21,7 +21,8 @@ WITH nsys AS (
     SELECT
         c.variant,
         c.shape,
-        k.name,
+        i.short_name,
+        min(k.name) AS name,
         max(k.registers_per_thread) AS registers,
         max(k.static_shared_bytes) AS static_shared,
         max(k.dynamic_shared_bytes) AS dynamic_shared,
@@ -31,40 +32,42 @@ WITH nsys AS (
     FROM invocation_kernel AS i
     JOIN kernel AS k ON k.pass = i.pass AND k.kernel_id = i.kernel_id
     JOIN variant_case AS c ON c.case_id = i.case_id
-    GROUP BY c.variant, c.shape, k.name
+    GROUP BY c.variant, c.shape, i.short_name
 ), ncu AS (
     SELECT
         c.variant,
         c.shape,
-        k.name,
+        w.short_name,
+        min(k.name) AS name,
         max(k.value) FILTER (k.metric = 'launch__registers_per_thread') AS registers,
         max(k.value) FILTER (k.metric = 'launch__occupancy_limit_registers') AS limit_registers,
         max(k.value) FILTER (k.metric = 'launch__occupancy_limit_shared_mem') AS limit_shared,
         max(k.value) FILTER (k.metric = 'launch__occupancy_limit_warps') AS limit_warps,
         max(k.value) FILTER (k.metric = 'launch__occupancy_limit_blocks') AS limit_blocks
     FROM counter AS k
+    JOIN workload AS w ON w.pass = k.pass AND w.workload_id = k.workload_id
     JOIN variant_case AS c ON c.case_id = k.range_name
     WHERE k.workload = 'kernel' AND k.metric LIKE 'launch\_\_%' ESCAPE '\'
-    GROUP BY c.variant, c.shape, k.name
+    GROUP BY c.variant, c.shape, w.short_name
 ), built AS (
     SELECT variant, kernel, max(registers_per_thread) AS registers, max(local_bytes_per_thread) AS local
     FROM build
     GROUP BY variant, kernel
 ), joined AS (
-    -- Names differ in their spaces between tools.
+    -- Tools write the same name in different ways (`ops::` or not, `(int)2` or `2`).
     SELECT
         coalesce(nsys.variant, ncu.variant) AS variant,
         coalesce(nsys.shape, ncu.shape) AS shape,
+        coalesce(nsys.short_name, ncu.short_name) AS short_name,
         coalesce(nsys.name, ncu.name) AS kernel,
         nsys.registers AS nsys_registers,
         ncu.registers AS ncu_registers,
-        nsys.* EXCLUDE (variant, shape, name, registers),
-        ncu.* EXCLUDE (variant, shape, name, registers),
+        nsys.* EXCLUDE (variant, shape, short_name, name, registers),
+        ncu.* EXCLUDE (variant, shape, short_name, name, registers),
         least(ncu.limit_registers, ncu.limit_shared, ncu.limit_warps, ncu.limit_blocks) AS smallest
     FROM nsys
     FULL JOIN ncu
-        ON nsys.variant = ncu.variant AND nsys.shape = ncu.shape
-        AND replace(nsys.name, ' ', '') = replace(ncu.name, ' ', '')
+        ON nsys.variant = ncu.variant AND nsys.shape = ncu.shape AND nsys.short_name = ncu.short_name
 )
 SELECT
     j.variant,
@@ -92,6 +95,6 @@ SELECT
     ), '') AS bound_by
 FROM joined AS j
 LEFT JOIN built AS b
-    ON b.variant = j.variant AND b.kernel = regexp_extract(j.kernel, '^(?:void )?([^<(]+)', 1)
+    ON b.variant = j.variant AND b.kernel = j.short_name
 LEFT JOIN (SELECT shape, min(shape_order) AS shape_order FROM variant_case GROUP BY shape) AS o ON o.shape = j.shape
 ORDER BY o.shape_order, j.variant, j.kernel

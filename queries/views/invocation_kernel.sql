@@ -11,8 +11,8 @@ SELECT
     k.kernel_id,
     k.launch_id,
     k.name,
-    -- `void cub::Reduce<float>(float*)` is declared as `cub::Reduce`.
-    regexp_extract(k.name, '^(?:void )?([^<(]+)', 1) AS short_name,
+    -- `void cub::Reduce<float>(float*)` is `Reduce`: tools differ in how they write the rest.
+    regexp_extract(k.name, '(?:^|[ :])([A-Za-z_][A-Za-z0-9_]*)(?:[<(]|$)', 1) AS short_name,
     k.stream,
     k.graph_node_id,
     k.start_ns,
@@ -24,5 +24,5 @@ JOIN kernel AS k ON k.pass = rk.pass AND k.kernel_id = rk.kernel_id;
 
 COMMENT ON VIEW invocation_kernel IS 'one row per kernel launched inside a measured invocation';
 COMMENT ON COLUMN invocation_kernel.ordinal IS 'position in time inside the invocation, from 0';
-COMMENT ON COLUMN invocation_kernel.short_name IS 'name without template arguments and parameters';
+COMMENT ON COLUMN invocation_kernel.short_name IS 'name without namespace, template arguments and parameters';
 COMMENT ON COLUMN invocation_kernel.duration_ns IS 'duration on the device in ns; NULL when the tool did not time it';

@@ -9,7 +9,7 @@ SELECT
     any_value(c.invocation) AS invocation,
     any_value(c.ordinal) AS ordinal,
     any_value(c.name) AS name,
-    regexp_extract(any_value(c.name), '^(?:void )?([^<(]+)', 1) AS short_name,
+    regexp_extract(any_value(c.name), '(?:^|[ :])([A-Za-z_][A-Za-z0-9_]*)(?:[<(]|$)', 1) AS short_name,
     CAST(max(c.value) FILTER (c.metric = 'dram__bytes_read.sum' AND c.unit = 'byte') AS BIGINT) AS dram_read_bytes,
     CAST(max(c.value) FILTER (c.metric = 'dram__bytes_write.sum' AND c.unit = 'byte') AS BIGINT) AS dram_write_bytes,
     CAST(max(c.value) FILTER (c.metric = 'lts__t_bytes.sum' AND c.unit = 'byte') AS BIGINT) AS l2_bytes,

@@ -128,8 +128,9 @@ def _ncu(
 ) -> tuple[Step, ...]:
     report, table = f"{settings.name}.ncu-rep", f"{settings.name}.csv"
     whole_graphs = options["graph_profiling"] == "graph"
-    # The ranges of all cases begin with the experiment's name. `regex:` stands before the domain: behind the '@'
-    # it matches nothing. The slash means a push/pop range. Wrong in either, ncu profiles nothing and exits 0.
+    # The ranges of all cases begin with the experiment's name. `regex:` stands before the domain: behind the
+    # '@' it matches nothing. The slash means a push/pop range. With either wrong, ncu profiles nothing and
+    # exits 0.
     named = re.escape(protocol.name).replace("\\-", "-")
     ranges = f"regex:{DOMAIN}@{named}:.*/"
     # Registers, shared memory and occupancy limits belong to a kernel; a whole graph has none.

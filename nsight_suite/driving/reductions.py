@@ -10,11 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from cuda.bindings import driver
 
 from nsight_suite.driving.build import OPTIONS, compile_source
 from nsight_suite.driving.calls import call
-from nsight_suite.driving.launch import pack_arguments
 
 SOURCE = Path(__file__).parent / "checks.cu"
 _TYPES = {
@@ -70,6 +68,9 @@ def worst_row_sum(output: Any) -> float:
 def _reduce(kernel: str, arrays: tuple[Any, ...], *scalars: np.generic) -> np.uint64:
     """Run one kernel into eight zeroed bytes, and bring them back."""
     import cupy
+    from cuda.bindings import driver
+
+    from nsight_suite.driving.launch import pack_arguments
 
     function = _function(kernel, arrays[0].dtype.name, arrays[-1].dtype.name)
     result = cupy.zeros(1, np.uint64)
@@ -82,12 +83,15 @@ def _reduce(kernel: str, arrays: tuple[Any, ...], *scalars: np.generic) -> np.ui
 
 @cache
 def _function(kernel: str, output: str, reference: str) -> Any:
+    from cuda.bindings import driver
+
     return call(driver.cuModuleGetFunction, _module(output, reference), kernel.encode())
 
 
 @cache
 def _module(output: str, reference: str) -> Any:
     import cupy
+    from cuda.bindings import driver
 
     architecture = f"sm_{cupy.cuda.Device().compute_capability}"
     return call(driver.cuModuleLoadData, compile_source(SOURCE, architecture, options(output, reference)).cubin)

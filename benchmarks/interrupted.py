@@ -3,8 +3,8 @@
     python benchmarks/interrupted.py row UNINTERRUPTED_RUN SCRATCH_FOLDER
 
 The uninterrupted run must be a `--quick` one. What is compared is everything that does not depend on the clock:
-numbers of samples, kernels and workloads, graph nodes, checks and hashes of the outputs, what was built. Exit status
-0 when nothing differs, 1 otherwise.
+numbers of samples, kernels and workloads, graph nodes, checks and hashes of the outputs, what was built. Exit
+status 0 when nothing differs, 1 otherwise.
 """
 
 from __future__ import annotations

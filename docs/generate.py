@@ -17,7 +17,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from nsight_suite.drawing import draw_figures, drawings  # noqa: E402
+from nsight_suite.drawing import draw, write_drawings  # noqa: E402
 from nsight_suite.evidence.tables import tables  # noqa: E402
 from nsight_suite.querying import find_queries  # noqa: E402
 from nsight_suite.reconciliation import reconcile_run  # noqa: E402
@@ -105,7 +105,7 @@ def with_part(text: str, name: str, content: str) -> str:
 def stale_images() -> list[str]:
     """Figures whose evidence, queries or drawing code are not those that the picture was made with."""
     stale = []
-    for drawing in drawings(RECORDED, FIGURES) if RECORDED.path.is_dir() else ():
+    for drawing in draw(RECORDED, FIGURES).drawings if RECORDED.path.is_dir() else ():
         name = drawing.source.name
         path = IMAGES / f"{name}.provenance.json"
         made = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
@@ -140,7 +140,7 @@ def main(check: bool) -> int:
     for path, text in stale.items():
         write_text(path, text)
     if images:
-        draw_figures(RECORDED, images, IMAGES)
+        write_drawings(draw(RECORDED, images), IMAGES)
     return 0
 
 

@@ -82,7 +82,7 @@ def _capture(options: argparse.Namespace, argv: list[str], inspect: Inspect) -> 
 
 def analyse(run: RunFolder, source: ExperimentSource) -> int:
     """Everything that follows the passes, on any machine; prints the verdicts and gives the exit status."""
-    from nsight_suite.drawing import draw_figures
+    from nsight_suite.drawing import draw, write_drawings
     from nsight_suite.evidence.build import build
     from nsight_suite.reconciliation import reconcile_run
     from nsight_suite.reconciliation.table import render, to_json
@@ -92,8 +92,9 @@ def analyse(run: RunFolder, source: ExperimentSource) -> int:
     build(run)
     reconciliation = reconcile_run(run)
     write_text(run.path / "reconciliation.json", to_json(reconciliation))
-    draw_figures(run, experiment=source)
-    html, _ = write_report(run, experiment=source)
+    drawn = draw(run, experiment=source)
+    write_drawings(drawn, run.figures)
+    html, _ = write_report(run, reconciliation, drawn, run.path)
     print(render(reconciliation, colour=sys.stdout.isatty()))
     print(f"Run: {run.path}\nReport: {html}")
     return reconciliation.exit_status or (0 if is_complete(run) else 2)

@@ -10,7 +10,7 @@ import hashlib
 import importlib.metadata
 import io
 import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -27,10 +27,6 @@ _LOG = logging.getLogger(__name__)
 _DPI = 200
 
 
-def _warn(name: str, error: CannotAnswer) -> None:
-    _LOG.warning("nsight-suite: figure %s is left out: %s", name, error)
-
-
 @dataclass(frozen=True)
 class Drawing:
     """A drawn figure: its two files as bytes, and where every number in it came from."""
@@ -41,22 +37,52 @@ class Drawing:
     provenance: Mapping[str, Any]
 
 
-def draw_figures(
-    run: RunFolder,
-    names: Sequence[str] | None = None,
-    folder: Path | None = None,
-    experiment: ExperimentSource | None = None,
-) -> list[Path]:
-    """Draw figures of a run and write NAME.png, NAME.svg and NAME.provenance.json; returns the paths written.
+@dataclass(frozen=True)
+class Drawn:
+    """The figures of a run, and why those that are missing could not be drawn, by name."""
 
-    Without `names` every figure for the run's experiment is drawn; one whose evidence is missing is left out
-    with a warning in the log. `folder` is where they go when the run's own figures/ must not be written.
-    `experiment` adds the figures of an experiment that lies outside the project.
+    drawings: tuple[Drawing, ...]
+    left_out: Mapping[str, str]
+
+
+def draw(
+    run: RunFolder, names: Sequence[str] | None = None, experiment: ExperimentSource | None = None
+) -> Drawn:
+    """Draw figures of a run without writing anything.
+
+    Without `names` every figure for the run's experiment is drawn, and those whose evidence is missing are left
+    out. `experiment` adds the figures of an experiment that lies outside the project.
     Raises CannotAnswer when a figure asked for by name cannot be drawn, UsageError for an unknown name.
     """
-    folder = folder or run.figures
+    info = run.read_run()
+    sources = figure_sources(experiment or str(info["experiment"]))
+    for name in names or ():
+        if name not in (known := [source.name for source in sources]):
+            raise UsageError(
+                f"There is no figure '{name}' for '{info['experiment']}'.", f"Its figures: {', '.join(known)}."
+            )
+    drawings, left_out = [], {}
+    store, inputs = open_evidence(run), _inputs(run)
+    with store.connection:
+        for source in sources:
+            if names is not None and source.name not in names:
+                continue
+            try:
+                drawings.append(_draw(store, source, str(info["experiment"]), str(info["run_id"]), inputs))
+            except CannotAnswer as error:
+                if names is not None:
+                    raise
+                left_out[source.name] = error.what
+    return Drawn(tuple(drawings), left_out)
+
+
+def write_drawings(drawn: Drawn, folder: Path) -> list[Path]:
+    """Write NAME.png, NAME.svg and NAME.provenance.json of each figure; returns the paths.
+
+    A figure that was left out is told in the log.
+    """
     written = []
-    for drawing in drawings(run, names, experiment):
+    for drawing in drawn.drawings:
         stem = drawing.source.name
         outputs = []
         for suffix, content in (("png", drawing.png), ("svg", drawing.svg)):
@@ -68,35 +94,9 @@ def draw_figures(
         files = [{"path": output.name, "sha256": sha256(output)} for output in outputs]
         write_json(path, {**drawing.provenance, "outputs": files})
         written += [*outputs, path]
+    for name, reason in drawn.left_out.items():
+        _LOG.warning("nsight-suite: figure %s is left out: %s", name, reason)
     return written
-
-
-def drawings(
-    run: RunFolder,
-    names: Sequence[str] | None = None,
-    experiment: ExperimentSource | None = None,
-    left_out: Callable[[str, CannotAnswer], None] = _warn,
-) -> Iterator[Drawing]:
-    """Draw without writing anything; see `draw_figures`. `left_out` is told each figure that lacks evidence."""
-    info = run.read_run()
-    sources = figure_sources(experiment or str(info["experiment"]))
-    for name in names or ():
-        if name not in (known := [source.name for source in sources]):
-            raise UsageError(
-                f"There is no figure '{name}' for '{info['experiment']}'.", f"Its figures: {', '.join(known)}."
-            )
-    store = open_evidence(run)
-    inputs = _inputs(run)
-    with store.connection:
-        for source in sources:
-            if names is not None and source.name not in names:
-                continue
-            try:
-                yield _draw(store, source, str(info["experiment"]), str(info["run_id"]), inputs)
-            except CannotAnswer as error:
-                if names is not None:
-                    raise
-                left_out(source.name, error)
 
 
 def _draw(

@@ -111,16 +111,18 @@ class Run:
 
     def figures(self, names: Sequence[str] | None = None, folder: str | Path | None = None) -> list[Path]:
         """Draw the run's figures, all that its evidence allows or those named; returns the files written."""
-        from nsight_suite.drawing import draw_figures
+        from nsight_suite.drawing import draw, write_drawings
 
-        target = Path(folder) if folder else self.output_path / "figures"
-        return draw_figures(self.folder, names, target, self.experiment)
+        drawn = draw(self.folder, names, self.experiment)
+        return write_drawings(drawn, Path(folder) if folder else self.output_path / "figures")
 
     def report(self, folder: str | Path | None = None) -> tuple[Path, Path]:
         """Write report.html and report.md and return their paths."""
+        from nsight_suite.drawing import draw
         from nsight_suite.reporting import write_report
 
-        return write_report(self.folder, Path(folder) if folder else self.output_path, self.experiment)
+        drawn = draw(self.folder, experiment=self.experiment)
+        return write_report(self.folder, self.reconcile(), drawn, Path(folder) if folder else self.output_path)
 
     def close(self) -> None:
         if store := self.__dict__.pop("_store", None):

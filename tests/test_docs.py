@@ -13,7 +13,7 @@ import pytest
 
 from nsight_suite import protocol
 from nsight_suite.__main__ import VERBS
-from nsight_suite.drawing import draw_figures
+from nsight_suite.drawing import draw, write_drawings
 from nsight_suite.evidence import store
 from nsight_suite.figurefiles import figure_sources
 from nsight_suite.querying import open_evidence
@@ -172,7 +172,7 @@ def test_the_examples_expectations_can_be_asked(example_run: RunFolder) -> None:
 def test_the_examples_figure_is_drawn(example_run: RunFolder, tmp_path: Path) -> None:
     source = find_experiment(str(EXAMPLE))
     assert [figure.name for figure in figure_sources(source)] == ["scale-completion"]
-    written = draw_figures(example_run, ["scale-completion"], tmp_path / "figures", source)
+    written = write_drawings(draw(example_run, ["scale-completion"], source), tmp_path / "figures")
     assert [path.suffix for path in written] == [".png", ".svg", ".json"]
 
 

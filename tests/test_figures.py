@@ -11,7 +11,7 @@ import pytest
 from synthetic_run import Rows, make_run
 
 from nsight_suite import figures
-from nsight_suite.drawing import draw_figures
+from nsight_suite.drawing import draw, write_drawings
 from nsight_suite.errors import CannotAnswer, SuiteError, UsageError
 from nsight_suite.evidence.store import open_store
 from nsight_suite.figurefiles import figure_sources
@@ -25,7 +25,7 @@ NAMES = ("profile-traffic", "row-completion")
 @pytest.fixture(scope="module")
 def drawn(synthetic_run: RunFolder, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("figures")
-    draw_figures(synthetic_run, folder=folder)
+    write_drawings(draw(synthetic_run), folder)
     return folder
 
 
@@ -63,7 +63,7 @@ def test_the_sql_in_the_provenance_runs(synthetic_run: RunFolder, drawn: Path, n
 
 
 def test_the_same_evidence_gives_the_same_bytes(synthetic_run: RunFolder, drawn: Path, tmp_path: Path) -> None:
-    for path in draw_figures(synthetic_run, ["row-completion"], tmp_path):
+    for path in write_drawings(draw(synthetic_run, ["row-completion"]), tmp_path):
         assert path.read_bytes() == (drawn / path.name).read_bytes()
 
 
@@ -72,7 +72,7 @@ def test_other_evidence_gives_another_figure(drawn: Path, tmp_path: Path) -> Non
         for row in tables["sample"]:
             row["duration_ns"] *= 2
 
-    draw_figures(make_run(tmp_path / "run", edit=slower), ["row-completion"], tmp_path)
+    write_drawings(draw(make_run(tmp_path / "run", edit=slower), ["row-completion"]), tmp_path)
     assert (tmp_path / "row-completion.svg").read_bytes() != (drawn / "row-completion.svg").read_bytes()
 
 
@@ -85,32 +85,32 @@ def _without_timing(tables: Rows) -> None:
 
 
 def test_a_figure_without_evidence_is_left_out(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    written = draw_figures(make_run(tmp_path / "run", edit=_without_timing))
+    written = write_drawings(draw(make_run(tmp_path / "run", edit=_without_timing)), tmp_path / "figures")
     assert {path.name.split(".")[0] for path in written} == {"profile-traffic"}
     assert "row-completion is left out" in caplog.text
 
 
 def test_a_figure_asked_for_by_name_says_what_is_missing(tmp_path: Path) -> None:
     with pytest.raises(CannotAnswer, match="No host completion"):
-        draw_figures(make_run(tmp_path / "run", edit=_without_timing), ["row-completion"])
+        draw(make_run(tmp_path / "run", edit=_without_timing), ["row-completion"])
 
 
 def test_a_missing_counter_is_a_word_not_a_bar(tmp_path: Path) -> None:
     def without_warm(tables: Rows) -> None:
         tables["counter"] = [row for row in tables["counter"] if row["pass"] != "ncu-warm"]
 
-    assert draw_figures(make_run(tmp_path / "run", edit=without_warm), ["profile-traffic"], tmp_path)
+    assert draw(make_run(tmp_path / "run", edit=without_warm), ["profile-traffic"]).drawings
 
 
 def test_an_unknown_figure_names_the_known(synthetic_run: RunFolder) -> None:
     with pytest.raises(UsageError, match="row-completion"):
-        draw_figures(synthetic_run, ["row-speed"])
+        draw(synthetic_run, ["row-speed"])
 
 
 def test_nothing_half_written_when_the_folder_cannot_be_made(synthetic_run: RunFolder, tmp_path: Path) -> None:
     (tmp_path / "figures").write_text("a file is in the way")
     with pytest.raises(SuiteError, match="Cannot write"):
-        draw_figures(synthetic_run, ["row-completion"], tmp_path / "figures")
+        write_drawings(draw(synthetic_run, ["row-completion"]), tmp_path / "figures")
 
 
 def test_an_outside_experiment_brings_its_own_figures(synthetic_run: RunFolder, tmp_path: Path) -> None:
@@ -128,7 +128,7 @@ def test_an_outside_experiment_brings_its_own_figures(synthetic_run: RunFolder, 
     )
     experiment = ExperimentSource("row", folder)
     assert [source.name for source in figure_sources(experiment)] == [*NAMES, "kernels"]
-    assert len(draw_figures(synthetic_run, ["kernels"], tmp_path / "out", experiment)) == 3
+    assert len(draw(synthetic_run, ["kernels"], experiment).drawings) == 1
 
 
 @pytest.mark.parametrize(

@@ -11,16 +11,25 @@ import pytest
 from synthetic_run import Rows, make_run
 
 from nsight_suite import report
+from nsight_suite.drawing import Drawn, draw
 from nsight_suite.errors import CannotAnswer
+from nsight_suite.reconciliation import reconcile_run
 from nsight_suite.reporting import write_report
 from nsight_suite.reporting.pages import SECTIONS
 from nsight_suite.reporting.tables import text_table
 from nsight_suite.runfolder import RunFolder
 
+UNDRAWN = Drawn((), {})  # figures take most of a report's time
+
+
+def reported(run: RunFolder, drawn: Drawn = UNDRAWN) -> tuple[Path, Path]:
+    return write_report(run, reconcile_run(run), drawn, run.path)
+
 
 @pytest.fixture(scope="module")
-def written(synthetic_run: RunFolder, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
-    html, markdown = write_report(synthetic_run, tmp_path_factory.mktemp("report"))
+def written(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
+    run = make_run(tmp_path_factory.mktemp("report") / "run")
+    html, markdown = reported(run, draw(run))
     return html.read_text(encoding="utf-8"), markdown.read_text(encoding="utf-8")
 
 
@@ -114,13 +123,6 @@ def test_the_numbers_are_those_of_the_queries(written: tuple[str, str]) -> None:
     assert [cell.strip() for cell in row.strip("|").split("|")][2:5] == ["kernel-sum", "268.48", "268.47"]
 
 
-@pytest.fixture
-def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Reports without figures, which take most of the time."""
-    monkeypatch.setattr("nsight_suite.reporting.contents.drawings", lambda *_, **__: iter(()))
-
-
-@pytest.mark.usefixtures("undrawn")
 def test_a_planted_fault_stands_on_top(tmp_path: Path) -> None:
     def lose_a_kernel(tables: Rows) -> None:
         case = next(row for row in tables["range"] if row["name"] == "row:staged:stream:4096x4096")
@@ -130,7 +132,7 @@ def test_a_planted_fault_stands_on_top(tmp_path: Path) -> None:
             row for row in tables["range_kernel"] if row["kernel_id"] != lost["kernel_id"]
         ]
 
-    html, markdown = write_report(make_run(tmp_path / "run", edit=lose_a_kernel))
+    html, markdown = reported(make_run(tmp_path / "run", edit=lose_a_kernel))
     assert "✗ The evidence disagrees" in markdown.read_text(encoding="utf-8")
     assert 'class="outcome disagree"' in html.read_text(encoding="utf-8")
 
@@ -138,7 +140,7 @@ def test_a_planted_fault_stands_on_top(tmp_path: Path) -> None:
 def test_what_is_missing_is_said_not_hidden(tmp_path: Path) -> None:
     run = make_run(tmp_path / "run")
     (run.evidence / "counter.parquet").unlink()
-    _, markdown = write_report(run)
+    _, markdown = reported(run, draw(run))
     text = markdown.read_text(encoding="utf-8")
     assert "? Nothing disagrees" in text
     assert "No rows: this run holds no evidence for them." in text
@@ -146,22 +148,20 @@ def test_what_is_missing_is_said_not_hidden(tmp_path: Path) -> None:
     assert "**row-completion**: Host completion" in text
 
 
-@pytest.mark.usefixtures("undrawn")
 def test_a_failed_check_is_named(tmp_path: Path) -> None:
     def fail(tables: Rows) -> None:
         tables["validation"][0]["passed"] = False
 
-    _, markdown = write_report(make_run(tmp_path / "run", edit=fail))
+    _, markdown = reported(make_run(tmp_path / "run", edit=fail))
     assert re.search(r"FAILED: row:\S+ \(finite, pass validate\)", markdown.read_text(encoding="utf-8"))
 
 
-@pytest.mark.usefixtures("undrawn")
 def test_text_from_a_report_cannot_become_markup(tmp_path: Path) -> None:
     def rename(tables: Rows) -> None:
         for row in tables["tool"]:
             row["version"] = "<script>alert(1)</script>|x"
 
-    html, markdown = write_report(make_run(tmp_path / "run", edit=rename))
+    html, markdown = reported(make_run(tmp_path / "run", edit=rename))
     assert "<script>" not in html.read_text(encoding="utf-8")
     assert "alert(1)</script>\\|x" in markdown.read_text(encoding="utf-8")
 
@@ -171,7 +171,7 @@ def test_a_run_without_evidence_says_how_to_build_it(tmp_path: Path) -> None:
     for path in run.evidence.iterdir():
         path.unlink()
     with pytest.raises(CannotAnswer, match=r"nsight_suite\.evidence"):
-        write_report(run)
+        reported(run)
 
 
 def test_command_prints_both_paths(

@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from nsight_suite.runfolder import RunFolder, write_text
-from nsight_suite.sources import ExperimentSource
+
+if TYPE_CHECKING:
+    from nsight_suite.drawing import Drawn
+    from nsight_suite.reconciliation import Reconciliation
 
 
 def write_report(
-    run: RunFolder, folder: Path | None = None, experiment: ExperimentSource | None = None
+    run: RunFolder, reconciliation: Reconciliation, drawn: Drawn, folder: Path
 ) -> tuple[Path, Path]:
-    """Write report.html and report.md and return their paths.
+    """Write report.html and report.md into a folder and return their paths.
 
-    `folder` is where they go when the run folder must not be written. `experiment` adds the figures of an
-    experiment that lies outside the project. Raises CannotAnswer when the run holds no evidence at all.
+    Raises CannotAnswer when the run holds no evidence at all.
     """
     from nsight_suite.reporting.contents import gather
     from nsight_suite.reporting.pages import html, markdown
 
-    report = gather(run, experiment)
-    paths = ((folder or run.path) / "report.html", (folder or run.path) / "report.md")
+    report = gather(run, reconciliation, drawn)
+    paths = (folder / "report.html", folder / "report.md")
     for path, text in zip(paths, (html(report), markdown(report)), strict=True):
         write_text(path, text)
     return paths

@@ -10,18 +10,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from nsight_suite import __version__, protocol
-from nsight_suite.drawing import drawings
-from nsight_suite.errors import CannotAnswer, SuiteError
+from nsight_suite.drawing import Drawing, Drawn
+from nsight_suite.errors import SuiteError
 from nsight_suite.evidence.store import Store
 from nsight_suite.querying import find_query, open_evidence, run_named
-from nsight_suite.reconciliation import reconcile_run
 from nsight_suite.reconciliation.findings import AppliedRule, CaseVerdicts, Reconciliation
 from nsight_suite.reconciliation.table import FindingGroup, grouped, outcome
 from nsight_suite.reporting.checks import by_kind, summary
 from nsight_suite.reporting.selection import CHECKS, ENVIRONMENT, KEY_TABLES, Shown
 from nsight_suite.reporting.tables import TextTable, text_table
 from nsight_suite.runfolder import RunFolder
-from nsight_suite.sources import ExperimentSource, recorded_runs
+from nsight_suite.sources import recorded_runs
 
 _VERDICT_OF_STATUS = {0: "agree", 1: "disagree", 2: "cannot-answer"}
 
@@ -69,18 +68,16 @@ class Report:
     processes: Mapping[str, tuple[str, ...]]
 
 
-def gather(run: RunFolder, experiment: ExperimentSource | None = None) -> Report:
-    """Ask, reconcile and draw: everything that the report of a run shows.
+def gather(run: RunFolder, reconciliation: Reconciliation, drawn: Drawn) -> Report:
+    """Everything that the report of a run shows.
 
     Raises CannotAnswer when the run holds no evidence at all; what is merely missing is said in its place.
     """
     info = run.read_run()
     name = str(info["experiment"])
     store = open_evidence(run)
-    reconciliation = reconcile_run(run)
     title, question = _title(run, name)
     validation = run_named(store, "validation", name).records()
-    left_out: dict[str, str] = {}
     return Report(
         run_id=str(info["run_id"]),
         run_name=_run_name(run),
@@ -91,8 +88,8 @@ def gather(run: RunFolder, experiment: ExperimentSource | None = None) -> Report
         outcome=_outcome(reconciliation),
         cases=reconciliation.cases,
         doubts=tuple(grouped(reconciliation)),
-        figures=_figures(run, experiment, left_out),
-        figures_left_out=left_out,
+        figures=tuple(_shown(drawing) for drawing in drawn.drawings),
+        figures_left_out=drawn.left_out,
         tables=_tables(store, KEY_TABLES, name),
         rules=reconciliation.rules,
         checks_summary=summary(validation),
@@ -127,20 +124,10 @@ def _outcome(reconciliation: Reconciliation) -> Outcome:
     )
 
 
-def _figures(
-    run: RunFolder, experiment: ExperimentSource | None, left_out: dict[str, str]
-) -> tuple[ShownFigure, ...]:
-    def note(name: str, error: CannotAnswer) -> None:
-        left_out[name] = error.what
-
-    return tuple(
-        ShownFigure(
-            drawing.source.name,
-            drawing.source.about,
-            tuple(query["name"] for query in drawing.provenance["queries"] if query["name"]),
-            base64.b64encode(drawing.svg).decode(),
-        )
-        for drawing in drawings(run, experiment=experiment, left_out=note)
+def _shown(drawing: Drawing) -> ShownFigure:
+    queries = tuple(query["name"] for query in drawing.provenance["queries"] if query["name"])
+    return ShownFigure(
+        drawing.source.name, drawing.source.about, queries, base64.b64encode(drawing.svg).decode()
     )
 
 

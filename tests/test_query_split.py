@@ -1,0 +1,92 @@
+"""Whatever the tools recorded, the parts of an invocation sum to its range, and unions count no time twice."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nsight_suite.evidence.store import Store, empty_store
+from nsight_suite.sources import data_root
+
+CASE = "row:fused:stream:1x128"
+PARTS = ("entry_ns", "api_ns", "queue_ns", "kernel_union_ns", "memory_ns", "gap_ns", "return_ns", "exit_ns")
+Span = tuple[int, int]
+
+
+@pytest.fixture(scope="module")
+def store() -> Iterator[Store]:
+    """Tables rather than Parquet files, with the shared views over them."""
+    with empty_store() as connection:
+        connection.execute(f"INSERT INTO variant_case (case_id, timed) VALUES ('{CASE}', true)")
+        for path in sorted((data_root() / "queries" / "views").glob("*.sql")):
+            connection.execute(path.read_text())
+        yield Store(connection, {})
+
+
+def split(
+    store: Store, calls: list[Span], kernels: list[Span], copies: list[Span], waits: list[Span]
+) -> dict[str, Any]:
+    """One invocation from 0 to 1000 on one thread; every kernel and copy belongs to its first call."""
+    connection = store.connection
+    for table in ("range", "launch", "kernel", "range_kernel", "memory_operation", "sync"):
+        connection.execute(f'DELETE FROM "{table}"')
+    where = "'nsys' AS pass, 0 AS process, 0 AS thread"
+    connection.execute(
+        f"INSERT INTO \"range\" BY NAME SELECT {where}, 1 AS range_id, 'nsight_suite' AS domain, "
+        f"'{CASE}' AS name, 'push_pop' AS style, 0 AS start_ns, 1000 AS end_ns"
+    )
+
+    def insert(table: str, columns: str, spans: list[Span]) -> None:
+        for number, (start, end) in enumerate(spans, 1):
+            row = f"{columns.format(n=number)}, {start} AS start_ns, {end} AS end_ns"
+            connection.execute(f'INSERT INTO "{table}" BY NAME SELECT {row}')
+
+    insert("launch", f"{where}, {{n}} AS launch_id, 'kernel' AS kind, false AS captured", calls)
+    insert("kernel", "'nsys' AS pass, 0 AS process, {n} AS kernel_id, 1 AS launch_id, 'k' AS name", kernels)
+    insert("memory_operation", "'nsys' AS pass, 1 AS launch_id, 'memset' AS kind", copies)
+    insert("sync", where, waits)
+    connection.execute("INSERT INTO range_kernel SELECT 'nsys', 1, kernel_id, true FROM kernel")
+    (row,) = store.rows("SELECT * FROM split_of_invocation")
+    return row
+
+
+def ticks(spans: list[Span]) -> set[int]:
+    return {tick for start, end in spans for tick in range(start, end)}
+
+
+def test_by_hand(store: Store) -> None:
+    # A call to 60, a kernel 100 to 300, a fill inside and past its end, a kernel after a gap, a wait to 900.
+    row = split(store, [(40, 60), (200, 210)], [(100, 300), (500, 800)], [(250, 350)], [(220, 900)])
+    assert {name: row[name] for name in PARTS} == {
+        "entry_ns": 40,
+        "api_ns": 20,
+        "queue_ns": 40,
+        "kernel_union_ns": 500,
+        "memory_ns": 50,
+        "gap_ns": 150,
+        "return_ns": 100,
+        "exit_ns": 100,
+    }
+    assert (row["api_total_ns"], row["launches"], row["kernels"], row["remainder_ns"]) == (30, 2, 2, 140)
+
+
+def spans(most: int, *, least: int = 0, start: int = 0, end: int = 1000) -> st.SearchStrategy[list[Span]]:
+    one = st.tuples(st.integers(start, end), st.integers(0, 300)).map(lambda pair: (pair[0], pair[0] + pair[1]))
+    return st.lists(one, min_size=least, max_size=most)
+
+
+@settings(max_examples=40, deadline=None)
+@given(spans(3, least=1, end=900), spans(4, least=1), spans(2), spans(2))
+def test_parts_sum_to_the_range(
+    store: Store, calls: list[Span], kernels: list[Span], copies: list[Span], waits: list[Span]
+) -> None:
+    row = split(store, calls, kernels, copies, waits)
+    assert sum(row[name] for name in PARTS) == row["range_ns"] == 1000
+    assert row["kernel_union_ns"] == len(ticks(kernels))
+    assert row["device_union_ns"] == len(ticks([*kernels, *copies]))
+    assert row["kernel_sum_ns"] == sum(end - start for start, end in kernels)
+    assert row["remainder_ns"] == row["entry_ns"] + row["exit_ns"]

@@ -178,7 +178,6 @@ def _run_rows(rows: Rows, run: RunFolder, cases: list[protocol.Case]) -> None:
             "cases": [case.case_id for case in cases],
         },
     )
-    names = list(dict.fromkeys(case.shape.name for case in cases))
     rows["variant_case"] += [
         {
             "case_id": case.case_id,
@@ -186,11 +185,11 @@ def _run_rows(rows: Rows, run: RunFolder, cases: list[protocol.Case]) -> None:
             "variant": case.variant,
             "submission": case.submission,
             "shape": case.shape.name,
-            "shape_order": names.index(case.shape.name),
+            "case_order": position,
             "parameters": json.dumps(dict(case.shape.parameters)),
             "timed": case.shape.timed,
         }
-        for case in cases
+        for position, case in enumerate(cases)
     ]
     rows["artifact"] += [
         {

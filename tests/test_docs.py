@@ -134,11 +134,11 @@ def example_run(tmp_path: Path) -> RunFolder:
             "variant": case.variant,
             "submission": case.submission,
             "shape": case.shape.name,
-            "shape_order": 0,
+            "case_order": position,
             "parameters": f'{{"elements": {case.shape.parameters["elements"]}}}',
             "timed": True,
         }
-        for case in cases
+        for position, case in enumerate(cases)
     ]
     samples = [
         {

@@ -69,8 +69,7 @@ def _run(asked: Mapping[str, Any]) -> dict[str, object]:
 
 def _cases(asked: Mapping[str, Any], protocol: Protocol) -> Iterator[dict[str, object]]:
     wanted = set(asked.get("cases", []))
-    order = {shape.name: position for position, shape in enumerate(protocol.shapes)}
-    for case in protocol.cases():
+    for position, case in enumerate(protocol.cases()):
         if case.case_id in wanted:
             yield {
                 "case_id": case.case_id,
@@ -78,7 +77,7 @@ def _cases(asked: Mapping[str, Any], protocol: Protocol) -> Iterator[dict[str, o
                 "variant": case.variant,
                 "submission": case.submission,
                 "shape": case.shape.name,
-                "shape_order": order[case.shape.name],
+                "case_order": position,
                 "parameters": json.dumps(dict(case.shape.parameters)),
                 "timed": case.shape.timed,
             }

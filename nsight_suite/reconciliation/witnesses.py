@@ -39,7 +39,7 @@ QUERIES = (
 )
 CASES = (
     "SELECT case_id, variant, submission, shape, timed FROM variant_case "
-    "ORDER BY shape_order, variant, submission DESC, case_id"
+    "ORDER BY case_order"
 )
 
 

@@ -67,4 +67,4 @@ JOIN variant_case AS c ON c.case_id = coalesce(d.case_id, s.case_id)
 LEFT JOIN expected AS e ON e.case_id = c.case_id
 LEFT JOIN nsys_launches AS l ON l.pass = s.pass AND l.case_id = s.case_id
 LEFT JOIN outputs AS o ON o.case_id = c.case_id
-ORDER BY 1, c.shape_order, c.variant, c.submission, c.case_id
+ORDER BY 1, c.case_order

@@ -89,4 +89,4 @@ FROM per_case AS m
 JOIN variant_case AS c ON c.case_id = m.case_id
 LEFT JOIN "pass" AS p ON p.pass = m.pass
 LEFT JOIN expected AS e ON e.case_id = m.case_id
-ORDER BY c.shape_order, c.variant, c.submission, c.case_id, m.pass, m.kind
+ORDER BY c.case_order, m.pass, m.kind

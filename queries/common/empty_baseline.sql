@@ -16,5 +16,5 @@ SELECT
 FROM sample AS s
 LEFT JOIN variant_case AS c ON c.case_id = s.case_id
 WHERE s.pass = 'timing' AND s.quantity = 'empty_sync'
-GROUP BY s.case_id, c.shape_order
-ORDER BY c.shape_order NULLS FIRST, s.case_id NULLS FIRST
+GROUP BY s.case_id, c.case_order
+ORDER BY c.case_order NULLS FIRST, s.case_id NULLS FIRST

@@ -25,5 +25,5 @@ FROM sample AS s
 JOIN variant_case AS c ON c.case_id = s.case_id
 LEFT JOIN steady ON steady.case_id = s.case_id
 WHERE s.pass = 'timing' AND s.quantity = 'first_replay'
-GROUP BY c.case_id, c.variant, c.shape, c.shape_order
-ORDER BY c.shape_order, c.variant, c.case_id
+GROUP BY c.case_id, c.variant, c.shape, c.case_order
+ORDER BY c.case_order

@@ -52,7 +52,7 @@ WITH listed AS (
         c.experiment,
         c.variant,
         c.shape,
-        c.shape_order,
+        c.case_order,
         e.graph_nodes AS expected_nodes,
         CASE WHEN api.fewest = api.most THEN api.most END AS api_nodes,
         api.fewest AS api_min,
@@ -85,4 +85,4 @@ SELECT
     other_nodes,
     other_kinds
 FROM joined
-ORDER BY shape_order, variant, case_id
+ORDER BY case_order

@@ -20,5 +20,5 @@ SELECT
 FROM graph_setup AS g
 JOIN variant_case AS c ON c.case_id = g.case_id
 WHERE g.pass = 'timing'
-GROUP BY c.case_id, c.variant, c.shape, c.shape_order, g.step
-ORDER BY c.shape_order, c.variant, c.case_id, g.step
+GROUP BY c.case_id, c.variant, c.shape, c.case_order, g.step
+ORDER BY c.case_order, g.step

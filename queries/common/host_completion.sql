@@ -26,5 +26,5 @@ SELECT
 FROM sample AS s
 JOIN variant_case AS c ON c.case_id = s.case_id
 WHERE s.pass = 'timing' AND s.quantity = 'completion'
-GROUP BY c.case_id, c.variant, c.submission, c.shape, c.shape_order
-ORDER BY c.shape_order, c.variant, c.submission, c.case_id
+GROUP BY c.case_id, c.variant, c.submission, c.shape, c.case_order
+ORDER BY c.case_order

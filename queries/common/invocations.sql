@@ -29,4 +29,4 @@ FROM invocation AS i
 LEFT JOIN launched AS l ON l.pass = i.pass AND l.range_id = i.range_id
 LEFT JOIN run_kernels AS k ON k.pass = i.pass AND k.range_id = i.range_id
 LEFT JOIN moved AS m ON m.pass = i.pass AND m.range_id = i.range_id
-ORDER BY i.pass, i.shape_order, i.variant, i.submission, i.case_id, i.invocation, i.range_id
+ORDER BY i.pass, i.case_order, i.invocation, i.range_id

@@ -60,4 +60,4 @@ FROM variant_case AS c
 LEFT JOIN expected AS e ON e.case_id = c.case_id
 LEFT JOIN nsys ON nsys.case_id = c.case_id
 LEFT JOIN ncu ON ncu.case_id = c.case_id
-ORDER BY c.shape_order, c.variant, c.submission, c.case_id
+ORDER BY c.case_order

@@ -45,5 +45,5 @@ SELECT
 FROM sequences AS s
 JOIN variant_case AS c ON c.case_id = s.case_id
 LEFT JOIN expected AS e ON e.case_id = s.case_id
-GROUP BY c.case_id, c.shape_order, c.variant, c.submission, s.pass, s.observed
-ORDER BY c.shape_order, c.variant, c.submission, c.case_id, s.pass, invocations DESC, s.observed
+GROUP BY c.case_id, c.case_order, s.pass, s.observed
+ORDER BY c.case_order, s.pass, invocations DESC, s.observed

@@ -48,4 +48,4 @@ SELECT
 FROM nsys
 FULL JOIN ncu ON ncu.case_id = nsys.case_id AND ncu.ordinal = nsys.ordinal
 JOIN variant_case AS c ON c.case_id = coalesce(nsys.case_id, ncu.case_id)
-ORDER BY c.shape_order, c.variant, c.submission, c.case_id, 2
+ORDER BY c.case_order, 2

@@ -42,5 +42,5 @@ SELECT
     CAST(round(median(s.launches)) AS BIGINT) AS launches
 FROM split_of_invocation AS s
 JOIN variant_case AS c ON c.case_id = s.case_id
-GROUP BY c.case_id, c.variant, c.submission, c.shape, c.shape_order
-ORDER BY c.shape_order, c.variant, c.submission, c.case_id
+GROUP BY c.case_id, c.variant, c.submission, c.shape, c.case_order
+ORDER BY c.case_order

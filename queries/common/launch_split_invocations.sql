@@ -37,4 +37,4 @@ SELECT
     s.kernels
 FROM split_of_invocation AS s
 JOIN variant_case AS c ON c.case_id = s.case_id
-ORDER BY c.shape_order, c.variant, c.submission, s.case_id, s.invocation, s.range_id
+ORDER BY c.case_order, s.invocation, s.range_id

@@ -28,4 +28,4 @@ FROM invocation_launch AS l
 JOIN variant_case AS c ON c.case_id = l.case_id
 LEFT JOIN started AS s ON s.pass = l.pass AND s.launch_id = l.launch_id
 LEFT JOIN moved AS m ON m.pass = l.pass AND m.launch_id = l.launch_id
-ORDER BY l.pass, c.shape_order, c.variant, c.submission, l.case_id, l.invocation, l.start_ns, l.launch_id
+ORDER BY l.pass, c.case_order, l.invocation, l.start_ns, l.launch_id

@@ -60,4 +60,4 @@ SELECT
     CAST(round(launches) AS BIGINT) AS launches,
     (SELECT max(l2_bytes) FROM device) AS l2_bytes
 FROM sized
-ORDER BY shape_order, variant, submission, case_id
+ORDER BY case_order

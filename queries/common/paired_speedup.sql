@@ -20,10 +20,11 @@ WITH completion AS (
 ), pairs AS (
     SELECT
         a.shape,
-        a.shape_order,
+        a.case_order,
         CASE WHEN a.variant <> b.variant THEN 'variant' ELSE 'submission' END AS differs,
         a.case_id AS baseline,
         b.case_id,
+        b.case_order AS other_order,
         a.duration_ns AS baseline_ns,
         b.duration_ns
     FROM completion AS a
@@ -42,5 +43,5 @@ SELECT
     round(quantile_cont(baseline_ns / duration_ns, 0.9), 4) AS speedup_p90,
     CAST(round(quantile_cont(duration_ns - baseline_ns, 0.5)) AS BIGINT) AS difference_ns
 FROM pairs
-GROUP BY shape, shape_order, differs, baseline, case_id
-ORDER BY shape_order, differs, baseline, case_id
+GROUP BY shape, case_order, differs, baseline, case_id, other_order
+ORDER BY case_order, differs, other_order

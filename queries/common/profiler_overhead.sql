@@ -34,4 +34,4 @@ SELECT
     CAST(round(m.profiled_ns - m.unprofiled_ns) AS BIGINT) AS extra_ns
 FROM medians AS m
 JOIN variant_case AS c ON c.case_id = m.case_id
-ORDER BY c.shape_order, c.variant, c.submission, c.case_id
+ORDER BY c.case_order

@@ -96,5 +96,6 @@ SELECT
 FROM joined AS j
 LEFT JOIN built AS b
     ON b.variant = j.variant AND b.kernel = j.short_name
-LEFT JOIN (SELECT shape, min(shape_order) AS shape_order FROM variant_case GROUP BY shape) AS o ON o.shape = j.shape
-ORDER BY o.shape_order, j.variant, j.kernel
+LEFT JOIN (SELECT variant, shape, min(case_order) AS case_order FROM variant_case GROUP BY ALL) AS o
+    ON o.variant = j.variant AND o.shape = j.shape
+ORDER BY o.case_order, j.variant, j.shape, j.kernel

@@ -12,5 +12,5 @@ SELECT s.pass, s.case_id, s.quantity, s.round, s.position, s.invocations, s.byte
 FROM sample AS s
 LEFT JOIN variant_case AS c ON c.case_id = s.case_id
 ORDER BY
-    s.pass, s.quantity, c.shape_order NULLS FIRST, c.variant, c.submission, s.case_id NULLS FIRST, s.round, s.position,
+    s.pass, s.quantity, c.case_order NULLS FIRST, s.case_id NULLS FIRST, s.round, s.position,
     s.duration_ns

@@ -19,4 +19,4 @@ SELECT
     k.start_ns - lag(k.end_ns) OVER (PARTITION BY k.pass, k.range_id ORDER BY k.ordinal) AS gap_ns
 FROM invocation_kernel AS k
 JOIN invocation AS i ON i.pass = k.pass AND i.range_id = k.range_id
-ORDER BY i.shape_order, i.variant, i.submission, k.case_id, k.invocation, k.range_id, k.ordinal
+ORDER BY i.case_order, k.invocation, k.range_id, k.ordinal

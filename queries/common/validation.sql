@@ -19,5 +19,5 @@ SELECT
     max(v.limit) AS limit
 FROM validation AS v
 LEFT JOIN variant_case AS c ON c.case_id = v.case_id
-GROUP BY v.pass, v.case_id, v.check, c.shape_order, c.variant, c.submission
-ORDER BY v.pass, c.shape_order, c.variant, c.submission, v.case_id, v.check
+GROUP BY v.pass, v.case_id, v.check, c.case_order
+ORDER BY v.pass, c.case_order, v.case_id, v.check

@@ -7,7 +7,7 @@ SELECT
     c.variant,
     c.submission,
     c.shape,
-    c.shape_order,
+    c.case_order,
     c.timed,
     coalesce(
         r.payload,

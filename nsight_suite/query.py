@@ -47,6 +47,7 @@ def _query(arguments: argparse.Namespace) -> int:
         raise UsageError("No run was given.", "query RUN NAME, query RUN --sql TEXT, or query --list.")
     if bool(arguments.name) == (arguments.sql is not None):
         raise UsageError("Give the name of a query, or --sql TEXT.", "`query --list` names the queries.")
+    from nsight_suite.evidence.store import ensure_duckdb
     from nsight_suite.querying import find_query, formats, open_evidence, run_named, run_sql
 
     form = arguments.format or formats.format_for(arguments.out)
@@ -55,6 +56,7 @@ def _query(arguments: argparse.Namespace) -> int:
     folder, experiment = _run(arguments.run)
     if arguments.name:
         find_query(arguments.name, experiment)  # a misspelt name is told before anything is opened
+    ensure_duckdb(folder)
     store = open_evidence(folder)
     for table, reason in store.missing.items():
         print(f"nsight-suite: the table '{table}' is absent here, not empty: {reason}", file=sys.stderr)

@@ -57,8 +57,10 @@ class Run:
 
     @cached_property
     def _store(self) -> Store:
+        from nsight_suite.evidence.store import ensure_duckdb
         from nsight_suite.querying import open_evidence
 
+        ensure_duckdb(self.folder)
         return open_evidence(self.folder)
 
     def queries(self) -> list[Query]:

@@ -11,6 +11,7 @@ import os
 import re
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,8 @@ _CONFIG: dict[str, str | bool | int | float | list[str]] = {
     "autoinstall_known_extensions": False,
     "autoload_known_extensions": False,
 }
+# A DuckDB shell of any version from 1.0 on opens the file.
+_SHELL_CONFIG = {**_CONFIG, "storage_compatibility_version": "v1.0.0"}
 
 _CHECKED_ROWS = 100_000
 
@@ -133,7 +136,7 @@ def open_store(run: RunFolder) -> Store:
 def write_duckdb(run: RunFolder) -> None:
     """Write evidence.duckdb: commented views with paths relative to the run folder, for the DuckDB shell."""
     try:
-        with replacing(run.duckdb) as temporary, duckdb.connect(temporary, config=_CONFIG) as connection:
+        with replacing(run.duckdb) as temporary, duckdb.connect(temporary, config=_SHELL_CONFIG) as connection:
             connection.execute(f"SET file_search_path = '{_escaped(run.path.resolve())}'")
             for table in tables().values():
                 if _create_view(connection, table, Path("evidence") / f"{table.name}.parquet"):
@@ -147,11 +150,10 @@ def write_duckdb(run: RunFolder) -> None:
 
 
 def ensure_duckdb(run: RunFolder) -> None:
-    """Write evidence.duckdb again when it is missing or older than a Parquet file, if that is allowed."""
-    newest = max((path.stat().st_mtime_ns for path in run.evidence.glob("*.parquet")), default=None)
-    current = run.duckdb.is_file() and (newest is None or run.duckdb.stat().st_mtime_ns >= newest)
-    if not current and os.access(run.path, os.W_OK):
-        write_duckdb(run)
+    """Write evidence.duckdb when it is missing, if that can be done. Its views follow the files."""
+    if run.evidence.is_dir() and not run.duckdb.exists() and os.access(run.path, os.W_OK):
+        with suppress(SuiteError):  # whoever asks for an answer does not depend on it
+            write_duckdb(run)
 
 
 def _create_view(connection: duckdb.DuckDBPyConnection, table: Table, path: Path) -> str | None:

@@ -37,10 +37,7 @@ QUERIES = (
     "unknown_ranges",
     "validation",
 )
-CASES = (
-    "SELECT case_id, variant, submission, shape, timed FROM variant_case "
-    "ORDER BY case_order"
-)
+CASES = "SELECT case_id, variant, submission, shape, timed FROM variant_case ORDER BY case_order"
 
 
 @dataclass(frozen=True)

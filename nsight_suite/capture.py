@@ -15,6 +15,7 @@ from nsight_suite.capturing.brought import build_from_reports, look_through
 from nsight_suite.capturing.folder import choose_folder, locked
 from nsight_suite.capturing.interruption import interruptible
 from nsight_suite.capturing.options import parse, refuse_contradictions
+from nsight_suite.capturing.origin import refuse_another_origin
 from nsight_suite.capturing.passes import PLAN_FILE, PassPlan
 from nsight_suite.capturing.plan import select
 from nsight_suite.capturing.preflight import Check, Inspect, blocking, inspect_machine, unmet_needs
@@ -62,11 +63,15 @@ def _capture(options: argparse.Namespace, argv: list[str], inspect: Inspect) -> 
         _print_commands(run, plans)
         return 0
     todo = unfinished(run, request.selection.passes)
+    libraries = library_versions()
+    if options.resume and todo:
+        wanted = {plan.tool for plan in plans if plan.name in todo}
+        found = {name: tool.version for name, tool in tools.items() if name in wanted and tool.version}
+        refuse_another_origin(run, request.source, {**libraries, **found})
     checks = inspect(tools, run.path, request.device) if todo else ()
     lacks = blocking(checks, todo, [case.variant for case in request.selection.cases]) if todo else []
     if lacks:
         return _without_gpu(options, request, run, lacks)
-    libraries = library_versions()
     with locked(run):
         if options.resume:
             reopen_run(run, request)

@@ -19,7 +19,7 @@ from nsight_suite.errors import UsageError
 # ncu reads '/' in a range as nesting and '@' as the domain; the others break its filter or its CSV.
 _NAME = re.compile(r"[A-Za-z0-9._-]+")
 
-KNOWN_PASSES = ("validate", "timing", "nsys", "ncu", "ncu-warm", "trace", "sanitize")
+KNOWN_PASSES = ("validate", "timing", "nsys", "ncu", "ncu-warm", "sanitize")
 
 
 @dataclass(frozen=True)

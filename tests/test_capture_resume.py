@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -15,7 +16,7 @@ import pytest
 from fake_tools import bench
 from fake_tools.bench import EXPERIMENT, PASSES, capture_fake, is_running, with_fakes
 
-from nsight_suite.runfolder import RunFolder
+from nsight_suite.runfolder import RunFolder, write_json
 
 BENCH = Path(bench.__file__)
 ROOT = BENCH.parent.parent.parent
@@ -34,7 +35,8 @@ def hanging_in(name: str, folder: Path) -> Iterator[subprocess.Popen[bytes]]:
     with subprocess.Popen(argv, env=environment, stderr=subprocess.PIPE) as process:
         try:
             deadline = time.monotonic() + 30
-            while not (folder / "work" / name / "grandchild").is_file():
+            grandchild = folder / "work" / name / "grandchild"
+            while not (grandchild.is_file() and grandchild.read_text()):
                 assert process.poll() is None, process.stderr and process.stderr.read()
                 assert time.monotonic() < deadline
                 time.sleep(0.02)
@@ -142,19 +144,50 @@ def test_a_finished_run_needs_no_gpu_to_be_analysed_again(tmp_path: Path):
     assert capture_fake("--resume", str(run.path), inspect=bench.without_gpu) == 0
 
 
-def test_a_changed_protocol_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-):
+@pytest.fixture
+def experiment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of the fake experiment that a test may change."""
     copy = tmp_path / "fake"
-    copy.mkdir()
-    for path in EXPERIMENT.glob("*.*"):
-        (copy / path.name).write_text(path.read_text())
+    shutil.copytree(EXPERIMENT, copy)
     monkeypatch.setattr(bench, "EXPERIMENT", copy)
+    return copy
+
+
+def test_a_changed_protocol_is_refused(experiment: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     capture_fake("--quick", "--passes", "validate", out=tmp_path / "run")
-    protocol = copy / "protocol.toml"
+    protocol = experiment / "protocol.toml"
     protocol.write_text(protocol.read_text().replace("seed = 7", "seed = 8"))
     assert capture_fake("--resume", str(tmp_path / "run")) == 2
     assert "has changed since" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("file", "named"), [("driver.py", "driver"), ("kernels/new.cu", "kernels")])
+def test_changed_code_is_refused_while_passes_are_left(
+    experiment: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], file: str, named: str
+):
+    run = RunFolder(tmp_path / "run")
+    capture_fake("--quick", "--passes", "validate,timing", out=run.path)
+    (experiment / file).parent.mkdir(exist_ok=True)
+    with (experiment / file).open("a") as changed:
+        changed.write("\n")
+    assert capture_fake("--resume", str(run.path)) == 0, "nothing is left to be made"
+    (run.passes / "timing.json").unlink()
+    assert capture_fake("--resume", str(run.path)) == 2
+    assert f"Changed since {run.path} was begun: {named}.\n" in capsys.readouterr().err
+    assert "timing" not in run.pass_records()
+
+
+@pytest.mark.parametrize(("left", "status"), [("ncu", 2), ("timing", 0)])
+def test_another_profiler_version_is_refused_where_it_would_be_used(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], left: str, status: int
+):
+    run = RunFolder(tmp_path / "run")
+    capture_fake("--quick", "--passes", "timing,ncu,ncu-warm", out=run.path)
+    record = run.pass_records()["ncu-warm"]
+    write_json(run.passes / "ncu-warm.json", {**record, "tools": {**record["tools"], "ncu": "2022.1"}})
+    (run.passes / f"{left}.json").unlink()
+    assert capture_fake("--resume", str(run.path)) == status
+    assert ("ncu (2022.1 → " in capsys.readouterr().err) == (status == 2)
 
 
 def test_resume_takes_the_run_as_it_was(tmp_path: Path, capsys: pytest.CaptureFixture[str]):

@@ -11,6 +11,7 @@ import nsight_suite
 from nsight_suite.capturing.environment import without_secrets
 from nsight_suite.capturing.folder import copy_protocol
 from nsight_suite.capturing.making import make_pass, now_utc, pass_is_finished
+from nsight_suite.capturing.origin import made_with
 from nsight_suite.capturing.passes import PassPlan, plan_pass
 from nsight_suite.capturing.plan import Selection, driver_plan, selection_of
 from nsight_suite.capturing.progress import Display
@@ -50,6 +51,7 @@ def start_run(run: RunFolder, run_id: str, request: Request, origin: str = "capt
         "state": "running",
         "device": request.device,
         "protocol_sha256": request.protocol.sha256,
+        "made_with": made_with(request.source) if origin == "capture" else None,
         "argv": without_secrets(request.argv),
         "passes": list(request.selection.passes),
         "cases": [case.case_id for case in request.selection.cases],

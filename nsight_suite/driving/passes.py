@@ -71,7 +71,7 @@ def _time(workload: Workload) -> None:
     _check(workload, [plan.protocol.held_out])
 
 
-def _trace(workload: Workload) -> None:
+def _nsys(workload: Workload) -> None:
     """Under nsys: the very loop of the timing pass, so that its samples say what the profiler costs."""
     plan = workload.bench.plan
     loaded = _check(workload, plan.protocol.fixtures[:1])
@@ -82,7 +82,7 @@ def _trace(workload: Workload) -> None:
     _record_driven(workload, loaded, plan.invocations)
 
 
-def _count(workload: Workload) -> None:
+def _ncu(workload: Workload) -> None:
     """Under ncu, which replays each kernel: the host's times mean nothing and are thrown away."""
     plan = workload.bench.plan
     loaded = _check(workload, plan.protocol.fixtures[:1])
@@ -94,9 +94,9 @@ def _count(workload: Workload) -> None:
 _PASSES: dict[str, Callable[[Workload], None]] = {
     "validate": _validate,
     "timing": _time,
-    "nsys": _trace,
-    "ncu": _count,
-    "ncu-warm": _count,
+    "nsys": _nsys,
+    "ncu": _ncu,
+    "ncu-warm": _ncu,
     "sanitize": _validate,
 }
 

@@ -109,15 +109,16 @@ def batches(workload: Workload, rounds: int) -> list[Sample]:
         for number, order in enumerate(orders):
             for position, index in enumerate(order):
                 submit = subjects[index].submit
-                driver.cuEventRecord(first, stream)
+                begun = driver.cuEventRecord(first, stream)
                 start = perf_counter_ns()
                 for _ in range(count):
-                    submit()
+                    submitted = submit()
                 enqueued = perf_counter_ns()
-                driver.cuEventRecord(last, stream)
+                ended = driver.cuEventRecord(last, stream)
                 finished = synchronize()
                 stop = perf_counter_ns()
-                raise_for(finished)
+                for outcome in (begun, submitted, ended, finished):
+                    raise_for(outcome)
                 interval_ns = round(call(driver.cuEventElapsedTime, first, last) * 1e6)
                 case_id = subjects[index].case.case_id
                 samples += [

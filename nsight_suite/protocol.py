@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,9 @@ from nsight_suite.errors import UsageError
 
 # ncu reads '/' in a range as nesting and '@' as the domain; the others break its filter or its CSV.
 _NAME = re.compile(r"[A-Za-z0-9._-]+")
+
+# The NVTX domain of every range; profilers are told to look at no other.
+DOMAIN = "nsight_suite"
 
 KNOWN_PASSES = ("validate", "timing", "nsys", "ncu", "ncu-warm", "sanitize")
 
@@ -58,11 +61,14 @@ class PassSettings:
 
 @dataclass(frozen=True)
 class Protocol:
+    """A whole protocol. `needs` holds, per variant that needs any, its shared libraries (libcudnn.so.9 …)."""
+
     name: str
     title: str
     question: str
     seed: int
     variants: Mapping[str, str]
+    needs: Mapping[str, tuple[str, ...]]
     submissions: tuple[str, ...]
     shapes: tuple[Shape, ...]
     passes: tuple[PassSettings, ...]
@@ -82,6 +88,14 @@ class Protocol:
             for variant in self.variants
             for submission in self.submissions
         )
+
+    def libraries(self, variants: Collection[str]) -> dict[str, tuple[str, ...]]:
+        """The shared libraries that some of these variants need, each with those that do."""
+        needed = dict.fromkeys(library for variant in variants for library in self.needs.get(variant, ()))
+        return {
+            library: tuple(variant for variant in variants if library in self.needs.get(variant, ()))
+            for library in needed
+        }
 
     def pass_settings(self, name: str) -> PassSettings:
         for settings in self.passes:
@@ -116,6 +130,7 @@ def _parse(data: Mapping[str, Any], sha256: str) -> Protocol:
     known = {
         "experiment",
         "variants",
+        "needs",
         "shapes",
         "fixtures",
         "tolerances",
@@ -137,6 +152,7 @@ def _parse(data: Mapping[str, Any], sha256: str) -> Protocol:
         question=head["question"],
         seed=int(head["seed"]),
         variants=dict(data["variants"]),
+        needs=_needs(data.get("needs", {}), data["variants"]),
         submissions=tuple(head["submissions"]),
         shapes=tuple(_shape(name, values, timing["batch"]) for name, values in data["shapes"].items()),
         passes=tuple(_pass(name, data.get("passes", {}).get(name, {})) for name in head["passes"]),
@@ -148,6 +164,15 @@ def _parse(data: Mapping[str, Any], sha256: str) -> Protocol:
         quick=dict(data.get("quick", {})),
         sha256=sha256,
     )
+
+
+def _needs(data: Mapping[str, Any], variants: Collection[str]) -> dict[str, tuple[str, ...]]:
+    for variant, libraries in data.items():
+        if variant not in variants:
+            raise ValueError(f"[needs] names the variant '{variant}', which there is not")
+        if not isinstance(libraries, list) or not all(isinstance(library, str) for library in libraries):
+            raise ValueError(f"[needs] {variant} must be a list of shared libraries, like ['libcudnn.so.9']")
+    return {variant: tuple(libraries) for variant, libraries in data.items()}
 
 
 def _shape(name: str, values: Mapping[str, Any], batch: int) -> Shape:

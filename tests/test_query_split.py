@@ -32,12 +32,16 @@ def split(
 ) -> dict[str, Any]:
     """One invocation from 0 to 1000 on one thread; every kernel and copy belongs to its first call."""
     connection = store.connection
-    for table in ("range", "launch", "kernel", "range_kernel", "memory_operation", "sync"):
+    for table in ("range", "launch", "kernel", "range_kernel", "memory_operation", "sync", "sample"):
         connection.execute(f'DELETE FROM "{table}"')
     where = "'nsys' AS pass, 0 AS process, 0 AS thread"
     connection.execute(
         f"INSERT INTO \"range\" BY NAME SELECT {where}, 1 AS range_id, 'nsight_suite' AS domain, "
         f"'{CASE}' AS name, 'push_pop' AS style, 0 AS start_ns, 1000 AS end_ns"
+    )
+    connection.execute(
+        f"INSERT INTO sample BY NAME SELECT 'nsys' AS pass, '{CASE}' AS case_id, 'completion' AS quantity, "
+        "0 AS round, 950 AS duration_ns"
     )
 
     def insert(table: str, columns: str, spans: list[Span]) -> None:
@@ -72,6 +76,15 @@ def test_by_hand(store: Store) -> None:
         "exit_ns": 100,
     }
     assert (row["api_total_ns"], row["launches"], row["kernels"], row["remainder_ns"]) == (30, 2, 2, 140)
+    # The second call was made while the kernel ran; the stopwatch showed 950 of the range's 1000.
+    assert (row["gap_in_api_ns"], row["gap_idle_ns"]) == (0, 150)
+    assert (row["completion_ns"], row["completion_remainder_ns"]) == (950, 90)
+
+
+def test_gaps_tell_whether_the_host_was_launching(store: Store) -> None:
+    # Between the kernels the device idles from 300 to 500, and the second call lasts from 250 to 420.
+    row = split(store, [(40, 60), (250, 420)], [(100, 300), (500, 800)], [], [(430, 900)])
+    assert (row["gap_ns"], row["gap_in_api_ns"], row["gap_idle_ns"]) == (200, 120, 80)
 
 
 def spans(most: int, *, least: int = 0, start: int = 0, end: int = 1000) -> st.SearchStrategy[list[Span]]:
@@ -90,3 +103,9 @@ def test_parts_sum_to_the_range(
     assert row["device_union_ns"] == len(ticks([*kernels, *copies]))
     assert row["kernel_sum_ns"] == sum(end - start for start, end in kernels)
     assert row["remainder_ns"] == row["entry_ns"] + row["exit_ns"]
+    work = [*kernels, *copies]
+    idle = set(range(min(work)[0], max(end for _, end in work))) - ticks(work)
+    assert row["gap_in_api_ns"] == sum(len(ticks([call]) & idle) for call in calls)
+    assert row["gap_in_api_ns"] + row["gap_idle_ns"] == row["gap_ns"]
+    inside = sum(row[name] for name in PARTS if name not in ("entry_ns", "exit_ns"))
+    assert row["completion_ns"] == 950 == inside + row["completion_remainder_ns"]

@@ -22,6 +22,8 @@
 -- dram_write_max_bytes  largest write of an invocation
 -- l2_bytes              bytes through the L2 cache per invocation, median
 -- caveat                what these bytes do not say
+--
+-- A median is always a value that was measured: of an even number of invocations the lower one in the middle.
 WITH per_invocation AS (
     SELECT
         pass,
@@ -42,9 +44,9 @@ WITH per_invocation AS (
         kind,
         count(invocation) AS invocations,
         sum(workloads) AS workloads,
-        CASE WHEN count(reads) = count(*) THEN median(reads) END AS reads,
-        CASE WHEN count(writes) = count(*) THEN median(writes) END AS writes,
-        CASE WHEN count(l2) = count(*) THEN median(l2) END AS l2,
+        CASE WHEN count(reads) = count(*) THEN quantile_disc(reads, 0.5) END AS reads,
+        CASE WHEN count(writes) = count(*) THEN quantile_disc(writes, 0.5) END AS writes,
+        CASE WHEN count(l2) = count(*) THEN quantile_disc(l2, 0.5) END AS l2,
         min(reads) AS reads_min,
         max(reads) AS reads_max,
         min(writes) AS writes_min,
@@ -63,8 +65,8 @@ SELECT
     CASE m.kind WHEN 'graph' THEN 'whole-graph' ELSE 'kernel-sum' END AS scope,
     m.invocations,
     CAST(m.workloads AS BIGINT) AS workloads,
-    CAST(round(m.reads) AS BIGINT) AS dram_read_bytes,
-    CAST(round(m.writes) AS BIGINT) AS dram_write_bytes,
+    CAST(m.reads AS BIGINT) AS dram_read_bytes,
+    CAST(m.writes AS BIGINT) AS dram_write_bytes,
     e.logical_read_bytes,
     e.logical_write_bytes,
     round(m.reads / nullif(e.logical_read_bytes, 0), 4) AS read_ratio,
@@ -73,7 +75,7 @@ SELECT
     CAST(m.reads_max AS BIGINT) AS dram_read_max_bytes,
     CAST(m.writes_min AS BIGINT) AS dram_write_min_bytes,
     CAST(m.writes_max AS BIGINT) AS dram_write_max_bytes,
-    CAST(round(m.l2) AS BIGINT) AS l2_bytes,
+    CAST(m.l2 AS BIGINT) AS l2_bytes,
     CASE
         WHEN p.cache_control IS NULL THEN
             'whether caches were flushed is not recorded, so neither cold nor warm traffic follows'

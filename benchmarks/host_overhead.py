@@ -3,7 +3,7 @@
 On a machine with a GPU, in one session:
 
     nvcc -O3 -std=c++17 --fmad=false -arch=sm_90 -o host_floor benchmarks/host_floor.cu -ldl
-    ./host_floor --cudnn "$(python benchmarks/host_overhead.py cudnn)" > floor.jsonl
+    ./host_floor --cudnn "$(python -m nsight_suite.driving.libraries libcudnn.so.9)" > floor.jsonl
     python benchmarks/host_overhead.py compare floor.jsonl RUN/reports/timing.jsonl
     python benchmarks/host_overhead.py paths
 
@@ -19,8 +19,9 @@ import json
 import statistics
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -42,16 +43,10 @@ def main() -> int:
     paths.add_argument("--variants", nargs="+", default=["staged", "fused", "cudnn"])
     paths.add_argument("--repeats", type=int, default=5, help="interleaved repeats of 21 rounds")
     paths.add_argument("--device", type=int, default=0)
-    commands.add_parser("cudnn", help="print where libcudnn.so.9 is")
     arguments = parser.parse_args()
     if arguments.command == "compare":
         return compare_with_floor(arguments.floor, arguments.timing)
-    if arguments.command == "paths":
-        return compare_paths(row_plan(arguments), arguments.repeats)
-    from cuda import pathfinder
-
-    print(pathfinder.load_nvidia_dynamic_lib("cudnn").abs_path)
-    return 0
+    return compare_paths(row_plan(arguments), arguments.repeats)
 
 
 def lines(path: Path) -> Iterator[dict[str, Any]]:
@@ -85,18 +80,11 @@ def compare_with_floor(floor_path: Path, timing_path: Path) -> int:
 def compare_paths(plan: Any, repeats: int) -> int:
     """Median completion in µs of each case by each way to call, the ways taking turns."""
     from nsight_suite.driving import timing
-    from nsight_suite.driving.bench import Bench
     from nsight_suite.driving.device import open_device
-    from nsight_suite.driving.launch import PATHS, CallPath
     from nsight_suite.driving.records import Records
     from nsight_suite.driving.workload import prepared
 
-    bindings, cupy = PATHS["cuda.bindings"], PATHS["cupy"]
-    candidates = {
-        **PATHS,
-        "bindings launch, cupy rest": CallPath(bindings.kernel, cupy.graph, cupy.synchronize),
-        "cupy launch, bindings rest": CallPath(cupy.kernel, bindings.graph, bindings.synchronize),
-    }
+    candidates = benches()
     experiment, opened = row_experiment(), open_device(plan.device)
     print(f"| case | {' | '.join(candidates)} |\n|---|{'---:|' * len(candidates)}")
     for shape in plan.shapes():
@@ -105,9 +93,9 @@ def compare_paths(plan: Any, repeats: int) -> int:
             records = stack.enter_context(Records(Path(scratch) / "records.jsonl", "timing"))
             workloads = {
                 name: stack.enter_context(
-                    prepared(Bench(plan, opened, records, Path(scratch), path), experiment, shape)
+                    prepared(bench(plan, opened, records, Path(scratch)), experiment, shape)
                 )
-                for name, path in candidates.items()
+                for name, bench in candidates.items()
             }
             for workload in workloads.values():
                 timing.warm_up(workload, plan.warmups)
@@ -122,15 +110,45 @@ def compare_paths(plan: Any, repeats: int) -> int:
     return 0
 
 
+def benches() -> dict[str, Any]:
+    """A bench for each way to call the driver."""
+    import cupy
+
+    from nsight_suite.driving.bench import Bench
+
+    class CupyLaunch(Bench):
+        def kernel_call(self, function: Any, sizes: Sequence[int], parameters: int) -> Callable[[], Any]:
+            stream = int(self.device.stream)
+            return partial(cupy.cuda.driver.launchKernel, int(function), *sizes, stream, parameters, 0)
+
+    class CupyRest(Bench):
+        def graph_call(self, executable: Any) -> Callable[[], Any]:
+            return partial(cupy.cuda.runtime.graphLaunch, int(executable), int(self.device.stream))
+
+        def synchronize_call(self) -> Callable[[], Any]:
+            return partial(cupy.cuda.runtime.streamSynchronize, int(self.device.stream))
+
+    class Cupy(CupyLaunch, CupyRest):
+        pass
+
+    return {
+        "cuda.bindings": Bench,
+        "cupy": Cupy,
+        "bindings launch, cupy rest": CupyRest,
+        "cupy launch, bindings rest": CupyLaunch,
+    }
+
+
 def row_plan(arguments: argparse.Namespace) -> Any:
-    from nsight_suite.driving.plan import Plan
+    from nsight_suite.plan import Plan
     from nsight_suite.protocol import load
 
-    protocol = load(ROOT / "capture" / "row" / "protocol.toml")
-    timing = protocol.timing
+    path = ROOT / "capture" / "row" / "protocol.toml"
+    protocol = load(path)
     return Plan(
         pass_name="timing",
         protocol=protocol,
+        protocol_path=path,
         kernels=ROOT / "kernels" / "row",
         device=arguments.device,
         cases=tuple(
@@ -138,11 +156,8 @@ def row_plan(arguments: argparse.Namespace) -> Any:
             for case in protocol.cases()
             if case.shape.name in arguments.shapes and case.variant in arguments.variants
         ),
-        seed=protocol.seed,
-        warmups=timing["warmups"],
-        rounds=timing["rounds"],
+        rounds=protocol.timing["rounds"],
         invocations=1,
-        graph_setups=timing["graph_setups"],
     )
 
 

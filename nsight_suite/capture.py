@@ -31,12 +31,13 @@ from nsight_suite.capturing.session import (
     start_run,
     unfinished,
 )
-from nsight_suite.capturing.tools import find_tools, library_versions
+from nsight_suite.capturing.tools import find_tools
 from nsight_suite.command import run_command
 from nsight_suite.errors import CannotMeasure, UsageError
 from nsight_suite.protocol import load
 from nsight_suite.runfolder import RunFolder, write_text
 from nsight_suite.sources import ExperimentSource, find_experiment, find_run
+from nsight_suite.versions import library_versions
 
 
 def main(argv: Sequence[str] | None = None, *, inspect: Inspect = inspect_machine) -> int:
@@ -68,10 +69,11 @@ def _capture(options: argparse.Namespace, argv: list[str], inspect: Inspect) -> 
         wanted = {plan.tool for plan in plans if plan.name in todo}
         found = {name: tool.version for name, tool in tools.items() if name in wanted and tool.version}
         refuse_another_origin(run, request.source, {**libraries, **found})
-    checks = inspect(tools, run.path, request.device) if todo else ()
-    lacks = blocking(checks, todo, [case.variant for case in request.selection.cases]) if todo else []
-    if lacks:
-        return _without_gpu(options, request, run, lacks)
+    variants = list(dict.fromkeys(case.variant for case in request.selection.cases))
+    needed = request.protocol.libraries(variants)
+    checks = inspect(tools, run.path, request.device, needed) if todo else ()
+    if todo and blocking(checks, todo, variants):
+        return _without_gpu(options, request, run, [check for check in checks if check.state == "missing"])
     with locked(run):
         if options.resume:
             reopen_run(run, request)
@@ -140,7 +142,7 @@ def _from_reports(options: argparse.Namespace, argv: list[str]) -> tuple[RunFold
 
 
 def _without_gpu(options: argparse.Namespace, request: Request, run: RunFolder, lacks: Sequence[Check]) -> int:
-    """Say what is missing and what can be done all the same; or do that, where it was asked for."""
+    """Say all that is missing and what can be done all the same; or do that, where it was asked for."""
     name = request.protocol.name
     recorded = recorded_run(name)
     missing = "\n".join(f"  {check.name}: {check.seen}\n    {check.remedy}" for check in lacks)
@@ -154,7 +156,9 @@ def _without_gpu(options: argparse.Namespace, request: Request, run: RunFolder, 
     raise CannotMeasure(
         what,
         f"A recorded run of it is examples/{recorded.name}. Next:\n"
-        f"    python -m nsight_suite.reconcile examples/{recorded.name}",
+        f"    python -m nsight_suite.reconcile examples/{recorded.name}\n"
+        f"    python -m nsight_suite.query examples/{recorded.name} kernel_counts\n"
+        f"    python -m nsight_suite.capture {name} --or-recorded",
     )
 
 
@@ -162,7 +166,7 @@ def _print_commands(run: RunFolder, plans: Sequence[PassPlan]) -> None:
     """The exact commands, as they would be run."""
     for plan in plans:
         print(f"# {plan.name}: in {run.work / plan.name}, time-out {plan.timeout_s} s")
-        print(f"# {PLAN_FILE}: {json.dumps(plan.plan)}")
+        print(f"# {PLAN_FILE}: {json.dumps(plan.plan.as_json())}")
         for step in plan.steps:
             print(shlex.join(step.argv) + (f" > {shlex.quote(step.stdout)}" if step.stdout else ""))
 

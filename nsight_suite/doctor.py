@@ -9,12 +9,14 @@ import argparse
 import json
 import sys
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 from nsight_suite.capturing.preflight import ALL_PASSES, Check, Inspect, inspect_machine
 from nsight_suite.capturing.tools import find_tools
 from nsight_suite.command import run_command
+from nsight_suite.protocol import load
+from nsight_suite.sources import experiments, find_experiment
 
 _MARKS = {"ok": "ok", "warning": "!", "missing": "missing"}
 _STYLES = {"ok": "green", "warning": "yellow", "missing": "red"}
@@ -22,13 +24,31 @@ _STYLES = {"ok": "green", "warning": "yellow", "missing": "red"}
 
 def main(argv: Sequence[str] | None = None, *, inspect: Inspect = inspect_machine) -> int:
     parser = argparse.ArgumentParser(prog="nsight-suite doctor", description=__doc__)
+    parser.add_argument(
+        "experiment", nargs="?", help="name of an experiment, or its folder: what it alone needs is then needed"
+    )
     parser.add_argument("--json", action="store_true", help="print the checks as JSON")
     parser.add_argument(
         "--out", type=Path, default=Path("runs"), metavar="DIR", help="where a run would be written"
     )
     parser.add_argument("--device", type=int, default=0, metavar="N", help="CUDA device that would be used")
     options = parser.parse_args(argv)
-    return run_command(lambda: _doctor(inspect(find_tools(), options.out, options.device), options.json))
+    return run_command(lambda: _doctor(_checks(options, inspect), options.json))
+
+
+def _checks(options: argparse.Namespace, inspect: Inspect) -> list[Check]:
+    """The checks for one experiment, or for all: what only some variants need is then optional."""
+    named = options.experiment
+    libraries: dict[str, tuple[str, ...]] = {}
+    for source in [find_experiment(named)] if named else experiments():
+        protocol = load(source.protocol)
+        for library, variants in protocol.libraries(protocol.variants).items():
+            libraries[library] = (*libraries.get(library, ()), *variants)
+    checks = inspect(find_tools(), options.out, options.device, libraries)
+    return [
+        replace(check, state="warning") if check.variants and check.state == "missing" and not named else check
+        for check in checks
+    ]
 
 
 def _doctor(checks: Sequence[Check], as_json: bool) -> int:
@@ -75,6 +95,8 @@ def _print_table(checks: Sequence[Check]) -> None:
 
 
 def _needed(check: Check) -> str:
+    if check.variants:
+        return f"variant {', '.join(check.variants)}"
     return "every pass" if check.needed_by == ALL_PASSES else ", ".join(check.needed_by)
 
 

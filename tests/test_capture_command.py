@@ -72,7 +72,7 @@ def test_or_recorded_captures_where_there_is_a_gpu(tmp_path: Path):
 
 def test_a_variant_whose_library_is_missing_stops_the_capture(tmp_path: Path, capsys: Output):
     def inspect(*_: object) -> tuple[bench.Check, ...]:
-        return (bench.Check("a library", "missing", "not found", "--variants plain", ("other",)),)
+        return (bench.Check("a library", "missing", "not found", "--variants plain", (), ("other",)),)
 
     assert capture_fake(inspect=inspect) == 2
     assert "a library: not found" in capsys.readouterr().err

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -29,7 +30,7 @@ def whole_machine(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     with_fakes(monkeypatch)
     monkeypatch.setattr(probes, "gpu", lambda: H200)
     monkeypatch.setattr(probes, "cupy", lambda: probes.Library("14.2.0, sees 1 device(s)"))
-    monkeypatch.setattr(probes, "cudnn", lambda: probes.Library("91002"))
+    monkeypatch.setattr(probes, "library", lambda name: probes.Library(f"/lib/{name}"))
     monkeypatch.setattr(probes, "counters", lambda: probes.Counters(restricted=False, admin=False, root=False))
     monkeypatch.setattr(probes, "free_disk", lambda output: (output, 50 << 30))
     versions = {"nvtx": "0.2.11", "cuda-bindings": "13.0.3"}
@@ -37,13 +38,19 @@ def whole_machine(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     return monkeypatch
 
 
-def check(name: str, **options: object) -> Check:
-    checks = preflight.inspect_machine(find_tools(folders=()), Path("/out"), **options)
+def inspected(device: int = 0) -> tuple[Check, ...]:
+    return preflight.inspect_machine(
+        find_tools(folders=()), Path("/out"), device, {"libcudnn.so.9": ("cudnn",)}
+    )
+
+
+def check(name: str, device: int = 0) -> Check:
+    checks = inspected(device)
     return next(check for check in checks if check.name == name)
 
 
 def test_a_whole_machine(whole_machine: pytest.MonkeyPatch):
-    checks = preflight.inspect_machine(find_tools(folders=()), Path("/out"))
+    checks = inspected()
     assert {check.state for check in checks} == {"ok"}
     assert check("ncu").seen.startswith("2025.3.1.0, ")
     assert check("GPU and driver").seen == "NVIDIA H200; driver 580.159, CUDA 13.0"
@@ -150,10 +157,10 @@ def test_a_probe_that_fails_says_why_in_one_line():
 
 
 def test_only_what_every_pass_needs_stops_a_capture():
-    checks = (*ready({}, Path(), 0), *without("ncu")({}, Path(), 0))
+    checks = (*ready(), *without("ncu")())
     assert blocking(checks, ["timing", "ncu"], ["staged"]) == []
     assert [check.name for check in blocking(checks, ["ncu", "ncu-warm"], ["staged"])] == ["ncu"]
-    assert [check.name for check in blocking(without_gpu({}, Path(), 0), ["timing"], [])] == ["GPU and driver"]
+    assert [check.name for check in blocking(without_gpu(), ["timing"], [])] == ["GPU and driver"]
     assert unmet_needs(checks, ["timing", "ncu"]) == {"ncu": "ncu is not installed. Install ncu."}
 
 
@@ -167,6 +174,28 @@ def test_doctor_tells_the_remedies(capsys: pytest.CaptureFixture[str]):
     assert "missing  nsys  nsys is not installed  (nsys)" in capsys.readouterr().out
 
 
+def test_a_library_that_only_a_variant_needs(
+    whole_machine: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    whole_machine.setattr(probes, "library", lambda name: probes.Library(problem=f"{name} was not found"))
+    assert doctor.main([]) == 0
+    assert "!        libcudnn.so.9" in capsys.readouterr().out
+    assert doctor.main(["row"]) == 2
+    output = capsys.readouterr().out
+    assert re.search(r"missing  libcudnn\.so\.9 .*\(variant cudnn\)", output)
+    assert "pip install nvidia-cudnn-cu13" in output
+    lack = check("libcudnn.so.9")
+    assert blocking([lack], ["timing"], ["cudnn"]) == [lack]
+    assert blocking([lack], ["timing"], ["fused"]) == []
+
+
+def test_a_library_is_looked_for_as_a_driver_does():
+    assert probes.library("libc.so.6") == probes.Library("libc.so.6")
+    problem = probes.library("libnowhere.so.9").problem
+    assert problem
+    assert problem.startswith("libnowhere.so.9 was not found: ")
+
+
 def test_doctor_as_json(capsys: pytest.CaptureFixture[str]):
     assert doctor.main(["--json"], inspect=without_gpu) == 2
     assert json.loads(capsys.readouterr().out) == {
@@ -178,6 +207,7 @@ def test_doctor_as_json(capsys: pytest.CaptureFixture[str]):
                 "seen": "no NVIDIA driver",
                 "remedy": "Use a machine with a GPU.",
                 "needed_by": list(ALL_PASSES),
+                "variants": [],
             }
         ],
     }

@@ -215,11 +215,8 @@ def drive(
             "kernels": str(tmp_path),
             "device": 0,
             "cases": [f"double:plain:{s}:{shape}" for shape in ("small", "odd") for s in ("stream", "graph")],
-            "seed": 7,
-            "warmups": 1,
             "rounds": 3,
             "invocations": 2,
-            "graph_setups": 2,
         }
         (tmp_path / "plan.json").write_text(json.dumps(plan))
         records = tmp_path / "records.jsonl"

@@ -13,8 +13,9 @@ ROOT = Path(__file__).resolve().parent.parent
 # Each layer may import the layers above it in this list; the members of one layer do not know one another.
 LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"errors"}),
-    frozenset({"sources", "runfolder", "command"}),
+    frozenset({"sources", "runfolder", "command", "versions"}),
     frozenset({"protocol"}),
+    frozenset({"plan"}),
     frozenset({"evidence", "capturing"}),
     frozenset({"driving", "querying", "sharing"}),
     frozenset({"reconciliation", "figurefiles", "figurestyle"}),
@@ -27,7 +28,7 @@ LAYERS: tuple[frozenset[str], ...] = (
 RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}
 
 # The toolkit of a driver runs in the driver's process; of the suite it knows the words, not the machinery.
-DRIVING_KNOWS = {"errors", "sources", "runfolder", "protocol", "evidence.tables"}
+DRIVING_KNOWS = {"errors", "sources", "runfolder", "versions", "protocol", "plan", "evidence.tables"}
 
 # Who may import what is heavy or needs a GPU; a place is a file or a folder.
 RESERVED = {
@@ -57,7 +58,7 @@ def _judge(place: str, module: str, for_types: bool) -> Iterator[str]:
     top = module.partition(".")[0]
     if top in RESERVED and not for_types and not place.startswith(RESERVED[top]):
         yield f"imports {top}, which only {', '.join(RESERVED[top])} may"
-    if _inside(module, NEVER) and not place.startswith(("nsight_suite/driving/", "capture/")):
+    if _inside(module, NEVER) and not place.startswith(("nsight_suite/driving/", "capture/", "kernels/")):
         yield f"imports {module}, which runs in a process of its own"
         return
     if top != "nsight_suite" or not place.startswith("nsight_suite/"):

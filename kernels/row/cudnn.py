@@ -11,36 +11,20 @@ and writes A; whether cuDNN does is for the profilers to say. Expect about the t
 from __future__ import annotations
 
 import ctypes
-import sys
 from collections.abc import Callable
 from ctypes import POINTER, byref, c_char_p, c_float, c_int, c_size_t, c_void_p
 from functools import cache, partial
-from pathlib import Path
 
+from nsight_suite.driving.libraries import load_library
 from nsight_suite.errors import CannotMeasure
 
-_NAME = "libcudnn.so.9"
 _NCHW, _FLOAT, _ACCURATE, _INSTANCE = 0, 0, 1, 0
 _ONE, _ZERO = c_float(1), c_float(0)
 
 
 @cache
 def _library() -> ctypes.CDLL:
-    """libcudnn.so.9, from a Python package, a toolkit or the loader's path. Raises CannotMeasure."""
-    from cuda import pathfinder
-
-    try:
-        found = pathfinder.load_nvidia_dynamic_lib("cudnn").abs_path
-    except Exception:  # older pathfinders do not know cuDNN, others miss a cuBLAS that softmax does not need
-        folders = [Path(folder) / "nvidia" / "cudnn" / "lib" for folder in sys.path]
-        found = next((str(at / _NAME) for at in folders if (at / _NAME).is_file()), _NAME)
-    try:
-        library = ctypes.CDLL(found)
-    except OSError as error:
-        raise CannotMeasure(
-            f"The variant 'cudnn' needs {_NAME}, which was not found: {error}.",
-            "Install it (pip install nvidia-cudnn-cu13, or -cu12), or leave it out with --variants.",
-        ) from error
+    library = load_library("libcudnn.so.9")
     library.cudnnGetVersion.restype = c_size_t
     library.cudnnGetErrorString.argtypes = [c_int]
     library.cudnnGetErrorString.restype = c_char_p

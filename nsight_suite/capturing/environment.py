@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+import nsight_suite
+
 # Set by nsys, ncu and compute-sanitizer for the programs they start. Inherited by a second profiler they load
 # the first one into it, and the report of either is then empty or mixed.
 _INJECTED_PREFIXES = (
@@ -54,6 +56,12 @@ def child_environment(
         environment["PYTHONPATH"] = os.pathsep.join([str(package_root), *([others] if others else [])])
     environment[MARKER] = str(mark)
     return environment
+
+
+def package_root() -> Path | None:
+    """The folder that a child must have on PYTHONPATH to import the suite; None when it is installed."""
+    root = Path(nsight_suite.__file__).resolve().parent.parent
+    return None if root.name in ("site-packages", "dist-packages") else root
 
 
 def without_secrets(argv: Iterable[str]) -> list[str]:

@@ -10,9 +10,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import nsight_suite
 from nsight_suite.capturing.diagnosis import StepResult, why_failed
-from nsight_suite.capturing.environment import child_environment, without_secrets
+from nsight_suite.capturing.environment import child_environment, package_root, without_secrets
 from nsight_suite.capturing.passes import PLAN_FILE, PassPlan, Step
 from nsight_suite.capturing.process import Ended, end_family, run_child
 from nsight_suite.capturing.records import Progress, RecordsFollower, end_of_records
@@ -92,12 +91,6 @@ def artifacts(run: RunFolder, name: str, outputs: tuple[str, ...]) -> list[dict[
     ]
 
 
-def package_root() -> Path | None:
-    """The folder that a child must have on PYTHONPATH to import the suite; None when it is installed."""
-    root = Path(nsight_suite.__file__).resolve().parent.parent
-    return None if root.name in ("site-packages", "dist-packages") else root
-
-
 def now_utc() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
 
@@ -112,7 +105,7 @@ def _run_steps(run: RunFolder, plan: PassPlan, report: Report) -> list[StepResul
         log.touch()
     except OSError as error:
         raise SuiteError(f"Cannot write into {run.path}: {error.strerror}.") from error
-    write_json(work / PLAN_FILE, plan.plan)
+    write_json(work / PLAN_FILE, plan.plan.as_json())
     environment = child_environment(os.environ, work.resolve(), package_root())
     deadline = time.monotonic() + plan.timeout_s
     results = []

@@ -11,13 +11,12 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from nsight_suite.capturing.tools import Tool
-from nsight_suite.protocol import PassSettings, Protocol
+from nsight_suite.plan import Plan
+from nsight_suite.protocol import DOMAIN, PassSettings, Protocol
 
 PLAN_FILE = "plan.json"
-DOMAIN = "nsight_suite"
 SANITIZER_FOUND_ERRORS = 9
 
 TOOL_OF_PASS = {"nsys": "nsys", "ncu": "ncu", "ncu-warm": "ncu", "sanitize": "compute-sanitizer"}
@@ -41,12 +40,12 @@ class Step:
 
 @dataclass(frozen=True)
 class PassPlan:
-    """Everything that is needed to make one pass. `plan` is what the driver reads as plan.json."""
+    """Everything that is needed to make one pass. `plan` is what the driver reads."""
 
     name: str
     tool: str | None
     timeout_s: int
-    plan: Mapping[str, Any]
+    plan: Plan
     steps: tuple[Step, ...]
     options: Mapping[str, str | None]
 
@@ -60,7 +59,7 @@ class PassPlan:
 def plan_pass(
     protocol: Protocol,
     settings: PassSettings,
-    plan: Mapping[str, Any],
+    plan: Plan,
     *,
     driver: Path,
     tools: Mapping[str, Tool],

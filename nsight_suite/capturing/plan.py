@@ -1,13 +1,13 @@
-"""Which cases and passes a run covers, and the plan file that the driver of each pass is given."""
+"""Which cases and passes a run covers, and the plan that the driver of each pass is given."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from nsight_suite.errors import UsageError
+from nsight_suite.plan import Plan
 from nsight_suite.protocol import Case, PassSettings, Protocol
 
 
@@ -88,21 +88,19 @@ def driver_plan(
     protocol_path: Path,
     kernels: Path,
     device: int,
-) -> dict[str, Any]:
-    """The contents of plan.json for one pass."""
+) -> Plan:
+    """The plan of one pass."""
     quick = protocol.quick if selection.quick else {}
-    return {
-        "pass": settings.name,
-        "protocol": str(protocol_path),
-        "kernels": str(kernels),
-        "device": device,
-        "cases": [case.case_id for case in cases_of_pass(settings, selection.cases)],
-        "seed": protocol.seed,
-        "warmups": protocol.timing["warmups"],
-        "rounds": quick.get("rounds", protocol.timing["rounds"]),
-        "invocations": quick.get("invocations", {}).get(settings.name, settings.invocations),
-        "graph_setups": protocol.timing["graph_setups"],
-    }
+    return Plan(
+        pass_name=settings.name,
+        protocol=protocol,
+        protocol_path=protocol_path,
+        kernels=kernels,
+        device=device,
+        cases=cases_of_pass(settings, selection.cases),
+        rounds=quick.get("rounds", protocol.timing["rounds"]),
+        invocations=quick.get("invocations", {}).get(settings.name, settings.invocations),
+    )
 
 
 def _check(kind: str, names: Sequence[str], known: Collection[str]) -> None:

@@ -14,8 +14,9 @@ from typing import Literal
 from nsight_suite.capturing import probes
 from nsight_suite.capturing.diagnosis import PERMISSION_REMEDY
 from nsight_suite.capturing.passes import TOOL_OF_PASS
-from nsight_suite.capturing.tools import Tool, distribution_version
+from nsight_suite.capturing.tools import Tool
 from nsight_suite.protocol import KNOWN_PASSES
+from nsight_suite.versions import distribution_version
 
 State = Literal["ok", "warning", "missing"]
 
@@ -28,32 +29,37 @@ _LEAST_DISK_BYTES = 200 << 20
 
 @dataclass(frozen=True)
 class Check:
-    """One thing that a capture needs. `needed_by` names passes, or a variant that alone needs it."""
+    """One thing that a capture needs: the passes that need it, or the variants that alone do."""
 
     name: str
     state: State
     seen: str
     remedy: str
     needed_by: tuple[str, ...]
+    variants: tuple[str, ...] = ()
 
 
-# What looks at a machine: the tools found, the folder of the run, the device.
-Inspect = Callable[[Mapping[str, Tool], Path, int], tuple[Check, ...]]
+# Shared libraries, each with the variants that need it.
+Libraries = Mapping[str, tuple[str, ...]]
+# What looks at a machine: the tools found, the folder of the run, the device, the libraries needed.
+Inspect = Callable[[Mapping[str, Tool], Path, int, Libraries], tuple[Check, ...]]
 
 
-def inspect_machine(tools: Mapping[str, Tool], output: Path, device: int = 0) -> tuple[Check, ...]:
+def inspect_machine(
+    tools: Mapping[str, Tool], output: Path, device: int, libraries: Libraries
+) -> tuple[Check, ...]:
     """Every check, in the order in which a person would mend them. `output` is the folder of the run."""
     with ThreadPoolExecutor() as pool:  # each of these waits for a child that takes seconds
         gpu_found = pool.submit(probes.gpu)
         cupy_found = pool.submit(probes.cupy)
-        cudnn_found = pool.submit(probes.cudnn)
+        libraries_found = {name: pool.submit(probes.library, name) for name in libraries}
     gpu = gpu_found.result()
     return (
         _gpu(gpu, device),
         _cupy(cupy_found.result()),
         _cuda_bindings(distribution_version("cuda-bindings"), gpu.cuda_version),
         _nvtx(distribution_version("nvtx")),
-        _cudnn(cudnn_found.result()),
+        *(_library(name, found.result(), libraries[name]) for name, found in libraries_found.items()),
         *(_tool(name, tools) for name in dict.fromkeys(TOOL_OF_PASS.values())),
         _nvtx_and_nsys(distribution_version("nvtx"), tools.get("nsys")),
         _permission(probes.counters()),
@@ -69,7 +75,7 @@ def blocking(checks: Sequence[Check], passes: Sequence[str], variants: Sequence[
         if check.state == "missing"
         and (
             all(name in check.needed_by for name in passes)
-            or any(variant in check.needed_by for variant in variants)
+            or any(variant in check.variants for variant in variants)
         )
     ]
 
@@ -126,13 +132,14 @@ def _nvtx(version: str | None) -> Check:
     return Check("nvtx", "ok", version, "", ALL_PASSES)
 
 
-def _cudnn(library: probes.Library) -> Check:
-    if library.problem:
-        remedy = (
-            "pip install nvidia-cudnn-cu13 (or -cu12), or leave out the variant that calls it with --variants."
-        )
-        return Check("cuDNN", "missing", library.problem, remedy, ("cudnn",))
-    return Check("cuDNN", "ok", library.seen, "", ("cudnn",))
+def _library(name: str, library: probes.Library, variants: tuple[str, ...]) -> Check:
+    if library.problem is None:
+        return Check(name, "ok", library.seen, "", (), variants)
+    package = f"nvidia-{name.removeprefix('lib').partition('.')[0]}-cu13"
+    remedy = (
+        f"Install it (pip install {package}, or -cu12), or leave out {', '.join(variants)} with --variants."
+    )
+    return Check(name, "missing", library.problem, remedy, (), variants)
 
 
 def _tool(name: str, tools: Mapping[str, Tool]) -> Check:

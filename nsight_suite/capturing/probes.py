@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from nsight_suite.capturing.environment import child_environment
-from nsight_suite.capturing.tools import cupy_version
+from nsight_suite.capturing.environment import child_environment, package_root
+from nsight_suite.versions import cupy_version
 
 _TIMEOUT_S = 60
 _CAP_SYS_ADMIN = 1 << 21
@@ -45,22 +45,6 @@ _CUPY_CODE = """
 import json
 import cupy
 print(json.dumps({"version": cupy.__version__, "devices": cupy.cuda.runtime.getDeviceCount()}))
-"""
-
-# pathfinder refuses cuDNN where a cuBLAS is missing, which not every use needs; so look in the packages too.
-_CUDNN_CODE = """
-import ctypes, json, pathlib, sys
-name = "libcudnn.so.9"
-try:
-    from cuda.pathfinder import load_nvidia_dynamic_lib
-    path = load_nvidia_dynamic_lib("cudnn").abs_path
-except Exception:
-    places = [pathlib.Path(folder) / "nvidia" / "cudnn" / "lib" / name for folder in sys.path]
-    path = next((str(place) for place in places if place.is_file()), name)
-library = ctypes.CDLL(path)
-library.cudnnGetVersion.restype = ctypes.c_size_t
-major, rest = divmod(library.cudnnGetVersion(), 10000)
-print(json.dumps({"version": f"{major}.{rest // 100}.{rest % 100}"}))
 """
 
 
@@ -114,11 +98,10 @@ def cupy() -> Library:
     return Library(f"{answer['version']}, sees {answer['devices']} device(s)")
 
 
-def cudnn() -> Library:
-    answer, problem = _ask(_CUDNN_CODE)
-    if problem:
-        return Library(problem="libcudnn.so.9 was not found" if "libcudnn" in problem else problem)
-    return Library(answer["version"])
+def library(name: str) -> Library:
+    """A shared library, looked for as a driver does."""
+    answer, problem = _run("-m", "nsight_suite.driving.libraries", name)
+    return Library(problem=problem) if problem else Library(answer)
 
 
 def counters(
@@ -150,26 +133,32 @@ def _driver_version() -> str | None:
 
 def _ask(code: str) -> tuple[dict[str, Any], str | None]:
     """Run Python code that prints one JSON object; gives the object, or what went wrong in one line."""
+    answer, problem = _run("-c", code)
+    return ({}, problem) if problem else (json.loads(answer), None)
+
+
+def _run(*arguments: str) -> tuple[str, str | None]:
+    """Run Python; gives the last line that it printed, or what went wrong in one line."""
     try:
         answer = subprocess.run(
-            [sys.executable, "-c", code],
+            [sys.executable, *arguments],
             capture_output=True,
             text=True,
             errors="replace",
             timeout=_TIMEOUT_S,
             check=False,
             stdin=subprocess.DEVNULL,
-            env=child_environment(os.environ, Path("probe")),
+            env=child_environment(os.environ, Path("probe"), package_root()),
         )
     except subprocess.TimeoutExpired:
-        return {}, f"no answer within {_TIMEOUT_S} s"
+        return "", f"no answer within {_TIMEOUT_S} s"
     except OSError as error:
-        return {}, str(error.strerror)
+        return "", str(error.strerror)
     lines = answer.stdout.strip().splitlines()
     if answer.returncode == 0 and lines:
-        return json.loads(lines[-1]), None
+        return lines[-1], None
     errors = answer.stderr.strip().splitlines()
-    return {}, errors[-1] if errors else f"ended with status {answer.returncode}"
+    return "", errors[-1] if errors else f"ended with status {answer.returncode}"
 
 
 def _read(path: Path) -> str:

@@ -1,10 +1,8 @@
-"""Where the profilers are on this machine, and which versions of them and of the libraries there are."""
+"""Where the profilers are on this machine, and their versions."""
 
 from __future__ import annotations
 
-import importlib.metadata
 import os
-import platform
 import re
 import shutil
 import subprocess
@@ -30,9 +28,6 @@ INSTALL_FOLDERS = (
     "/usr/lib/nsight-systems/bin",
 )
 
-_LIBRARIES = ("cuda-bindings", "cuda-pathfinder", "nvtx", "nvidia-ml-py", "numpy")
-_CUPY_WHEELS = ("cupy-cuda13x", "cupy-cuda12x", "cupy-cuda11x", "cupy")
-
 
 @dataclass(frozen=True)
 class Tool:
@@ -51,30 +46,6 @@ def find_tools(folders: Sequence[str] = INSTALL_FOLDERS) -> dict[str, Tool]:
         if path:
             found[name] = Tool(name, Path(path), _version(path))
     return found
-
-
-def library_versions() -> dict[str, str]:
-    """Versions of Python and of the installed libraries that a driver uses; none of them is imported."""
-    versions = {"python": platform.python_version()}
-    for name in _LIBRARIES:
-        if version := distribution_version(name):
-            versions[name] = version
-    if version := cupy_version():
-        versions["cupy"] = version
-    return versions
-
-
-def distribution_version(name: str) -> str | None:
-    try:
-        return importlib.metadata.version(name)
-    except importlib.metadata.PackageNotFoundError:
-        return None
-
-
-def cupy_version() -> str | None:
-    """The version of CuPy, whichever of its wheels is installed."""
-    versions = (distribution_version(name) for name in _CUPY_WHEELS)
-    return next((version for version in versions if version), None)
 
 
 def _installed(name: str, folders: Sequence[str]) -> str | None:

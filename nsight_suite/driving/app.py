@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from nsight_suite.driving.experiment import Experiment
-from nsight_suite.driving.plan import Plan, load_plan
 from nsight_suite.driving.records import Records
 from nsight_suite.errors import CannotMeasure, SuiteError
+from nsight_suite.plan import Plan, load_plan
 
 _EXTRA = 'Install the suite with its GPU extra: pip install "nsight-suite[cuda13]" (or cuda12).'
 

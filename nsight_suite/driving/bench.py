@@ -6,6 +6,7 @@ import importlib.util
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -15,10 +16,10 @@ from cuda.bindings import driver
 from nsight_suite.driving.build import Build, compile_source
 from nsight_suite.driving.calls import call
 from nsight_suite.driving.device import Device
-from nsight_suite.driving.launch import DEFAULT_PATH, CallPath, Launch, pack_arguments, raise_for
-from nsight_suite.driving.plan import Plan
+from nsight_suite.driving.launch import Launch, Status, pack_arguments, raise_for
 from nsight_suite.driving.records import Records
 from nsight_suite.errors import UsageError
+from nsight_suite.plan import Plan
 
 
 @dataclass(frozen=True)
@@ -30,16 +31,17 @@ class Kernel:
 
 
 class Bench:
-    """One pass at one GPU. `path` is the way by which launches reach the driver."""
+    """One pass at one GPU.
 
-    def __init__(
-        self, plan: Plan, device: Device, records: Records, folder: Path, path: CallPath = DEFAULT_PATH
-    ) -> None:
+    Timed calls reach the driver through cuda.bindings, prepared once: the cheapest of the ways that
+    benchmarks/host_overhead.py compares.
+    """
+
+    def __init__(self, plan: Plan, device: Device, records: Records, folder: Path) -> None:
         self.plan = plan
         self.device = device
         self.records = records
-        self.path = path
-        self.synchronize = path.synchronize(device.stream)
+        self.synchronize = self.synchronize_call()
         self._folder = folder
         self._kernels: dict[str, dict[str, Kernel]] = {}
         self._modules: dict[str, ModuleType] = {}
@@ -66,10 +68,20 @@ class Bench:
     ) -> Launch:
         """A launch on the bench's stream, its arguments (arrays and NumPy scalars) packed once."""
         address, keep = pack_arguments(arguments)
-        enqueue = self.path.kernel(
-            kernel.function, (*_three(grid), *_three(block), shared_bytes), self.device.stream, address
-        )
+        enqueue = self.kernel_call(kernel.function, (*_three(grid), *_three(block), shared_bytes), address)
         return Launch(kernel.name, enqueue, keep=keep)
+
+    def kernel_call(self, function: Any, sizes: Sequence[int], parameters: int) -> Callable[[], Status]:
+        """The prepared launch of a kernel. `sizes`: grid x, y, z, block x, y, z, shared bytes."""
+        return partial(driver.cuLaunchKernel, function, *sizes, self.device.stream, parameters, 0)
+
+    def graph_call(self, executable: Any) -> Callable[[], Status]:
+        """The prepared replay of a graph."""
+        return partial(driver.cuGraphLaunch, executable, self.device.stream)
+
+    def synchronize_call(self) -> Callable[[], Status]:
+        """The prepared wait for the stream."""
+        return partial(driver.cuStreamSynchronize, self.device.stream)
 
     def library_call(self, name: str, call: Callable[[], Any], describe: Callable[[int], str]) -> Launch:
         """A library's own call as a launch: it enqueues on the bench's stream and gives back 0 or a status."""

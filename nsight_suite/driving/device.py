@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import uuid
 from dataclasses import dataclass
-from importlib import metadata
 from typing import Any
 
 import cupy
@@ -63,17 +62,6 @@ def describe(device: Device) -> dict[str, Any]:
 
 def gpu_uuid(device: Device) -> str:
     return f"GPU-{uuid.UUID(bytes=bytes(call(driver.cuDeviceGetUuid, device.handle).bytes))}"
-
-
-def package_versions() -> dict[str, str]:
-    """Versions of the Python packages that a measurement depends on."""
-    versions = {"cupy": str(cupy.__version__)}
-    for package in ("numpy", "cuda-bindings", "cuda-pathfinder", "nvtx", "nvidia-ml-py"):
-        try:
-            versions[package] = metadata.version(package)
-        except metadata.PackageNotFoundError:
-            continue
-    return versions
 
 
 @dataclass(frozen=True)

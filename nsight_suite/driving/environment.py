@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import platform
 from collections.abc import Mapping
 
 from nsight_suite.driving import device
 from nsight_suite.driving.bench import Bench
 from nsight_suite.driving.build import nvrtc_version
 from nsight_suite.driving.state import read_state
+from nsight_suite.versions import library_versions
 
 
 def record_tools(bench: Bench) -> None:
-    for name, version in {
-        "python": platform.python_version(),
-        "nvrtc": nvrtc_version(),
-        **device.package_versions(),
-    }.items():
+    for name, version in {"nvrtc": nvrtc_version(), **library_versions()}.items():
         bench.tool(name, version)
 
 

@@ -1,18 +1,12 @@
-"""Kernel launches with their arguments packed once, and the calls of which a timed region is made.
-
-The paths by which Python can reach the driver differ in cost; `PATHS` holds them and `DEFAULT_PATH` is the
-choice (benchmarks/host_overhead.py measures them).
-"""
+"""Kernel launches with their arguments packed once, and the calls of which a timed region is made."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any
 
 import numpy as np
-from cuda.bindings import driver
 
 from nsight_suite.driving.calls import CudaError, status_name
 
@@ -36,20 +30,6 @@ class Launch:
         """Enqueue, and raise CudaError when the call failed."""
         if status := status_of(self.call()):
             raise CudaError(f"The launch of {self.name} failed: {self.describe(status)}.")
-
-
-@dataclass(frozen=True)
-class CallPath:
-    """One way to call the driver. Each member prepares a call without arguments.
-
-    kernel       (function, (grid x, y, z, block x, y, z, shared bytes), stream, address of the parameters)
-    graph        (executable graph, stream)
-    synchronize  (stream)
-    """
-
-    kernel: Callable[[Any, Sequence[int], Any, int], Callable[[], Status]]
-    graph: Callable[[Any, Any], Callable[[], Status]]
-    synchronize: Callable[[Any], Callable[[], Status]]
 
 
 def status_of(outcome: Status) -> Any:
@@ -102,36 +82,3 @@ def pack_arguments(arguments: Sequence[Any]) -> tuple[int, tuple[Any, ...]]:
             raise TypeError(f"kernel argument {slot} is {argument!r}: give an array or a NumPy scalar")
     pointers = values.ctypes.data + np.arange(len(values), dtype=np.uint64) * np.uint64(values.itemsize)
     return int(pointers.ctypes.data), (values, pointers, *arguments)
-
-
-def _bindings_kernel(function: Any, sizes: Sequence[int], stream: Any, parameters: int) -> Callable[[], Status]:
-    return partial(driver.cuLaunchKernel, function, *sizes, stream, parameters, 0)
-
-
-def _cupy_kernel(function: Any, sizes: Sequence[int], stream: Any, parameters: int) -> Callable[[], Status]:
-    import cupy
-
-    return partial(cupy.cuda.driver.launchKernel, int(function), *sizes, int(stream), parameters, 0)
-
-
-def _cupy_graph(executable: Any, stream: Any) -> Callable[[], Status]:
-    import cupy
-
-    return partial(cupy.cuda.runtime.graphLaunch, int(executable), int(stream))
-
-
-def _cupy_synchronize(stream: Any) -> Callable[[], Status]:
-    import cupy
-
-    return partial(cupy.cuda.runtime.streamSynchronize, int(stream))
-
-
-PATHS = {
-    "cuda.bindings": CallPath(
-        _bindings_kernel,
-        lambda executable, stream: partial(driver.cuGraphLaunch, executable, stream),
-        lambda stream: partial(driver.cuStreamSynchronize, stream),
-    ),
-    "cupy": CallPath(_cupy_kernel, _cupy_graph, _cupy_synchronize),
-}
-DEFAULT_PATH = PATHS["cuda.bindings"]

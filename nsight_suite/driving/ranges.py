@@ -7,7 +7,7 @@ from typing import Any
 
 import nvtx
 
-DOMAIN = "nsight_suite"
+from nsight_suite.protocol import DOMAIN
 
 
 def setup() -> AbstractContextManager[Any]:

@@ -143,7 +143,7 @@ def graph_setups(workload: Workload, subject: Subject, repeats: int) -> tuple[li
             instantiated_at = perf_counter_ns()
             graph.upload(executable, stream)
             uploaded_at = perf_counter_ns()
-            replay = workload.bench.path.graph(executable, stream)
+            replay = workload.bench.graph_call(executable)
             replay_at = perf_counter_ns()
             submitted = replay()
             finished = synchronize()

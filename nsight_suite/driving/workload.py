@@ -104,7 +104,7 @@ def _subject(bench: Bench, case: Case, launches: Sequence[Launch]) -> Subject:
         return Subject(case, enqueue, enqueue, launches, None)
     if case.submission == "graph":
         made = graph.make_graph(bench.device.stream, enqueue)
-        return Subject(case, bench.path.graph(made.executable, bench.device.stream), enqueue, launches, made)
+        return Subject(case, bench.graph_call(made.executable), enqueue, launches, made)
     raise UsageError(
         f"The driver knows no submission '{case.submission}'.",
         "It knows 'stream' and 'graph': see protocol.toml.",

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 from unittest import mock
 
@@ -16,7 +15,6 @@ import pytest
 
 from nsight_suite import capture
 from nsight_suite.capturing.preflight import ALL_PASSES, Check
-from nsight_suite.capturing.tools import Tool
 
 HERE = Path(__file__).resolve().parent
 EXPERIMENT = HERE / "fake"
@@ -24,12 +22,12 @@ TOOLS = HERE / "bin"
 PASSES = ("validate", "timing", "nsys", "ncu", "ncu-warm", "sanitize")
 
 
-def ready(tools: Mapping[str, Tool], output: Path, device: int) -> tuple[Check, ...]:
+def ready(*_: object) -> tuple[Check, ...]:
     """Checks of a machine that can capture."""
     return (Check("GPU and driver", "ok", "a fake GPU", "", ALL_PASSES),)
 
 
-def without_gpu(tools: Mapping[str, Tool], output: Path, device: int) -> tuple[Check, ...]:
+def without_gpu(*_: object) -> tuple[Check, ...]:
     """Checks of a machine without a GPU."""
     return (Check("GPU and driver", "missing", "no NVIDIA driver", "Use a machine with a GPU.", ALL_PASSES),)
 
@@ -37,7 +35,7 @@ def without_gpu(tools: Mapping[str, Tool], output: Path, device: int) -> tuple[C
 def without(*names: str):
     """Checks of a machine that lacks these profilers."""
 
-    def inspect(tools: Mapping[str, Tool], output: Path, device: int) -> tuple[Check, ...]:
+    def inspect(*_: object) -> tuple[Check, ...]:
         needed_by = {"nsys": ("nsys",), "ncu": ("ncu", "ncu-warm"), "compute-sanitizer": ("sanitize",)}
         return tuple(
             Check(name, "missing", f"{name} is not installed", f"Install {name}.", needed_by[name])

@@ -14,8 +14,9 @@ from pathlib import Path
 
 from nsight_suite.errors import BadReport
 from nsight_suite.evidence.notes import Doubt, note_doubts, note_report
-from nsight_suite.evidence.readers.workloads import DOMAIN, Cell, Workload, insert
+from nsight_suite.evidence.readers.workloads import Cell, Workload, insert
 from nsight_suite.evidence.store import Connection
+from nsight_suite.protocol import DOMAIN
 
 _SUMMARY = ("Minimum", "Maximum", "Average")
 # Domain:Range:PL_Type:PL_Value:CLR_Type:Color:Msg_Type:Msg, where the message is the range's name once more.

@@ -9,8 +9,9 @@ from typing import Any
 from nsight_suite.errors import BadReport
 from nsight_suite.evidence.notes import note_doubts, note_report
 from nsight_suite.evidence.readers.ncu_blocks import extent
-from nsight_suite.evidence.readers.workloads import DOMAIN, Cell, Workload, insert, wanted
+from nsight_suite.evidence.readers.workloads import Cell, Workload, insert, wanted
 from nsight_suite.evidence.store import Connection
+from nsight_suite.protocol import DOMAIN
 
 
 def read(connection: Connection, path: Path, pass_name: str, requested: Sequence[str] = ()) -> None:

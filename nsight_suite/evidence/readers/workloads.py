@@ -10,7 +10,6 @@ from nsight_suite.evidence.notes import Doubt, note_doubts
 from nsight_suite.evidence.readers import units
 from nsight_suite.evidence.store import Connection, insert_rows
 
-DOMAIN = "nsight_suite"
 # What every report is asked for besides the protocol's metrics: how the workload was launched and replayed.
 _ALWAYS = ("launch__", "profiler__replayer_passes")
 

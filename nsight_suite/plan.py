@@ -1,9 +1,10 @@
-"""The plan that the suite hands to a driver: which pass, which cases, how often."""
+"""The plan that the suite hands to a driver, as plan.json: which pass, which cases, how often."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from nsight_suite.errors import UsageError
 from nsight_suite.protocol import Case, Protocol, Shape, load
@@ -12,16 +13,28 @@ from nsight_suite.runfolder import read_json
 
 @dataclass(frozen=True)
 class Plan:
+    """One pass. `protocol_path` is the file of `protocol`, `kernels` the folder of the kernel sources."""
+
     pass_name: str
     protocol: Protocol
+    protocol_path: Path
     kernels: Path
     device: int
     cases: tuple[Case, ...]
-    seed: int
-    warmups: int
     rounds: int
     invocations: int
-    graph_setups: int
+
+    @property
+    def seed(self) -> int:
+        return self.protocol.seed
+
+    @property
+    def warmups(self) -> int:
+        return self.protocol.timing["warmups"]
+
+    @property
+    def graph_setups(self) -> int:
+        return self.protocol.timing["graph_setups"]
 
     def shapes(self) -> tuple[Shape, ...]:
         """The shapes of the cases, each once, in the order of the cases."""
@@ -29,6 +42,18 @@ class Plan:
 
     def cases_at(self, shape: Shape) -> tuple[Case, ...]:
         return tuple(case for case in self.cases if case.shape.name == shape.name)
+
+    def as_json(self) -> dict[str, Any]:
+        """The contents of plan.json."""
+        return {
+            "pass": self.pass_name,
+            "protocol": str(self.protocol_path),
+            "kernels": str(self.kernels),
+            "device": self.device,
+            "cases": [case.case_id for case in self.cases],
+            "rounds": self.rounds,
+            "invocations": self.invocations,
+        }
 
 
 def load_plan(path: Path) -> Plan:
@@ -38,21 +63,20 @@ def load_plan(path: Path) -> Plan:
     """
     data = read_json(path)
     try:
-        protocol = load(Path(data["protocol"]))
+        protocol_path = Path(data["protocol"])
+        protocol = load(protocol_path)
         known = {case.case_id: case for case in protocol.cases()}
         if unknown := [case_id for case_id in data["cases"] if case_id not in known]:
             raise UsageError(f"The plan {path} names cases that the protocol lacks: {', '.join(unknown)}.")
         return Plan(
             pass_name=str(data["pass"]),
             protocol=protocol,
+            protocol_path=protocol_path,
             kernels=Path(data["kernels"]),
             device=int(data["device"]),
             cases=tuple(known[case_id] for case_id in data["cases"]),
-            seed=int(data["seed"]),
-            warmups=int(data["warmups"]),
             rounds=int(data["rounds"]),
             invocations=int(data["invocations"]),
-            graph_setups=int(data["graph_setups"]),
         )
     except KeyError as error:
         raise UsageError(f"The plan {path} lacks the key {error}.") from error

@@ -58,8 +58,6 @@ def _query(arguments: argparse.Namespace) -> int:
         find_query(arguments.name, experiment)  # a misspelt name is told before anything is opened
     ensure_duckdb(folder)
     store = open_evidence(folder)
-    for table, reason in store.missing.items():
-        print(f"nsight-suite: the table '{table}' is absent here, not empty: {reason}", file=sys.stderr)
     if arguments.name:
         result = run_named(store, arguments.name, experiment)
     else:

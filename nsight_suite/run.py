@@ -63,6 +63,11 @@ class Run:
         ensure_duckdb(self.folder)
         return open_evidence(self.folder)
 
+    @property
+    def missing(self) -> Mapping[str, str]:
+        """Tables whose file is lost or damaged, each with the reason: a query that reads one is refused."""
+        return self._store.missing
+
     def queries(self) -> list[Query]:
         """The named queries that this run can be asked, with their documentation."""
         from nsight_suite.querying import find_queries
@@ -81,7 +86,7 @@ class Run:
         """The rows of a named query, as a pandas frame, as a list of dictionaries or as an Arrow table.
 
         Integers stay exact and what is NULL stays missing in all three. Raises UsageError for an unknown name,
-        and for `arrow` where pyarrow is not installed.
+        and for `arrow` where pyarrow is not installed; CannotAnswer when a table that it reads is missing.
         """
         from nsight_suite.querying import run_named
 

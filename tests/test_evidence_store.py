@@ -34,7 +34,7 @@ def run(synthetic_run: RunFolder, tmp_path: Path) -> RunFolder:
     ],
     ids=["missing", "empty", "text", "cut", "another table"],
 )
-def test_a_bad_file_is_an_empty_table_with_a_reason(
+def test_a_bad_file_is_a_missing_table_with_a_reason(
     run: RunFolder, spoil: Callable[[Path], object], reason: str
 ) -> None:
     spoil(run.evidence / "kernel.parquet")
@@ -42,8 +42,12 @@ def test_a_bad_file_is_an_empty_table_with_a_reason(
     assert list(opened.missing) == ["kernel"]
     assert opened.missing["kernel"].startswith(reason)
     assert str(run.path) not in opened.missing["kernel"]
-    assert opened.rows("SELECT count(*) AS n FROM kernel") == [{"n": 0}]
+    with pytest.raises(store.DatabaseError, match="the table 'kernel' is not empty but missing"):
+        opened.rows("SELECT count(*) AS n FROM kernel")
     assert opened.rows("SELECT count(*) AS n FROM launch") != [{"n": 0}]
+    lenient = store.open_store(run, missing_as_empty=True)
+    assert lenient.missing == opened.missing
+    assert lenient.rows("SELECT count(*) AS n FROM kernel") == [{"n": 0}]
 
 
 def test_a_folder_of_any_name_can_be_opened(run: RunFolder, tmp_path: Path) -> None:

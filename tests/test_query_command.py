@@ -73,7 +73,8 @@ def test_a_missing_table_is_told_and_not_taken_for_empty(
     copy = tmp_path / "run"
     shutil.copytree(synthetic_run.path, copy)
     (copy / "evidence" / "kernel.parquet").unlink()
-    assert main([str(copy), "kernel_counts", "--format", "json"]) == 0
+    assert main([str(copy), "kernel_counts"]) == 2
     captured = capsys.readouterr()
-    assert "'kernel' is absent here, not empty: kernel.parquet is missing" in captured.err
-    assert {row["kernels_per_invocation"] for row in json.loads(captured.out)} == {None}
+    assert "the table 'kernel' is not empty but missing: kernel.parquet is missing" in captured.err
+    assert captured.out == ""
+    assert main([str(copy), "host_completion"]) == 0

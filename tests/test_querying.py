@@ -118,7 +118,7 @@ def test_a_damaged_table_is_told_when_a_query_meets_it(tmp_path: Path) -> None:
     run = make_run(tmp_path / "run")
     store = open_store(run)
     (run.evidence / "sample.parquet").write_bytes(b"no longer Parquet")
-    with pytest.raises(CannotAnswer, match="The query 'host_completion' failed"):
+    with pytest.raises(CannotAnswer, match="The query 'host_completion' has no answer"):
         run_named(store, "host_completion")
 
 
@@ -180,3 +180,52 @@ def test_a_frame_without_rows_has_its_columns(store: Store) -> None:
 
 def test_records_name_the_columns() -> None:
     assert Result(("a", "b"), ("BIGINT", "BIGINT"), ((1, None),)).records() == [{"a": 1, "b": None}]
+
+
+@pytest.fixture
+def without_kernels(tmp_path: Path) -> Store:
+    run = make_run(tmp_path / "run")
+    (run.evidence / "kernel.parquet").unlink()
+    return open_store(run)
+
+
+def test_a_missing_table_is_refused_not_empty(without_kernels: Store) -> None:
+    assert without_kernels.missing == {"kernel": "kernel.parquet is missing"}
+    refused = "the table 'kernel' is not empty but missing: kernel.parquet is missing"
+    with pytest.raises(CannotAnswer, match=f"The query 'kernel_order' has no answer: {refused}"):
+        run_named(without_kernels, "kernel_order")  # by way of two views
+    with pytest.raises(CannotAnswer, match=f"The SQL has no answer: {refused}"):
+        run_sql(without_kernels, "SELECT count(*) FROM kernel")
+
+
+def test_what_reads_other_tables_still_answers(without_kernels: Store) -> None:
+    assert len(run_named(without_kernels, "host_completion").rows) == 12
+    assert run_sql(without_kernels, "WITH kernel AS (SELECT 1) SELECT count(*) FROM kernel").rows == ((1,),)
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        (
+            "SELECT case_id, 1 AS kernels FROM variant_case",
+            r"expected\.sql lacks the column graph_nodes, kernel_names",
+        ),
+        ("SELEC case_id", r"expected\.sql is no query that DuckDB can answer: Parser Error"),
+        ("SELECT case FROM nowhere", r"expected\.sql is no query that DuckDB can answer"),
+    ],
+)
+def test_a_wrong_declaration_is_named(tmp_path: Path, text: str, what: str) -> None:
+    run = make_run(tmp_path / "run")
+    run.expected.write_text(text)
+    with pytest.raises(UsageError, match=what):
+        open_evidence(run)
+
+
+def test_a_declaration_may_count_in_any_integers(tmp_path: Path) -> None:
+    run = make_run(tmp_path / "run")
+    run.expected.write_text(
+        "SELECT case_id, 1 AS kernels, NULL AS graph_nodes, ['a'] AS kernel_names, 2::UTINYINT AS "
+        "logical_read_bytes, sum(3) OVER () AS logical_write_bytes FROM variant_case;\n"
+    )
+    result = run_sql(open_evidence(run), "SELECT DISTINCT * EXCLUDE (case_id) FROM expected")
+    assert result.rows == ((1, None, ["a"], 2, 54),)

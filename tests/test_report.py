@@ -144,7 +144,8 @@ def test_what_is_missing_is_said_not_hidden(tmp_path: Path) -> None:
     text = markdown.read_text(encoding="utf-8")
     assert "? Nothing disagrees" in text
     assert "No rows: this run holds no evidence for them." in text
-    assert "**profile-traffic** cannot be drawn: No DRAM bytes" in text
+    assert "**profile-traffic** cannot be drawn: " in text
+    assert "the table 'counter' is not empty but missing" in text
     assert "**row-completion**: Host completion" in text
 
 

@@ -35,6 +35,19 @@ _SHELL_CONFIG = {**_CONFIG, "storage_compatibility_version": "v1.0.0"}
 
 _CHECKED_ROWS = 100_000
 
+# What a query is told that reads a missing table.
+_REFUSAL = "the table '{table}' is not empty but missing: {reason}"
+
+# What an experiment declares of each case, in its expected.sql.
+_DECLARED = {
+    "case_id": "VARCHAR",
+    "kernels": "BIGINT",
+    "graph_nodes": "BIGINT",
+    "kernel_names": "VARCHAR[]",
+    "logical_read_bytes": "BIGINT",
+    "logical_write_bytes": "BIGINT",
+}
+
 
 @dataclass(frozen=True)
 class Store:
@@ -42,6 +55,11 @@ class Store:
 
     connection: duckdb.DuckDBPyConnection
     missing: Mapping[str, str]
+
+    def refusal(self, error: DatabaseError) -> str:
+        """What a failed query says of the missing table that it read; empty when it failed otherwise."""
+        told = (_REFUSAL.format(table=table, reason=reason) for table, reason in self.missing.items())
+        return next((text for text in told if text in str(error)), "")
 
     def rows(self, sql: str) -> list[dict[str, Any]]:
         """The rows of a query as dictionaries."""
@@ -115,15 +133,20 @@ def write_parquet(connection: duckdb.DuckDBPyConnection, folder: Path) -> None:
             )
 
 
-def open_store(run: RunFolder) -> Store:
-    """Open the evidence of a run for reading, in memory; nothing is written anywhere."""
+def open_store(run: RunFolder, *, missing_as_empty: bool = False) -> Store:
+    """Open the evidence of a run for reading, in memory; nothing is written anywhere.
+
+    A query that reads a missing table fails with the table's reason. With `missing_as_empty` such a table is
+    empty instead: only for who looks at `Store.missing` before believing that something is not there.
+    Raises UsageError when the run's expected.sql declares something else than it should.
+    """
     connection = duckdb.connect(config=_CONFIG)
     missing = {}
     for table in tables().values():
         reason = _create_view(connection, table, (run.evidence / f"{table.name}.parquet").resolve())
         if reason:
             missing[table.name] = reason
-            connection.execute(_create_table(table))
+            connection.execute(_create_table(table) if missing_as_empty else _refusing_view(table, reason))
     _create_derived_views(connection, run)
     paths = [(run.evidence / f"{name}.parquet").resolve() for name in tables()]
     allowed = ", ".join(f"'{_escaped(form)}'" for path in paths for form in {str(path), _not_a_pattern(path)})
@@ -178,21 +201,37 @@ def _create_view(connection: duckdb.DuckDBPyConnection, table: Table, path: Path
 def _create_derived_views(connection: duckdb.DuckDBPyConnection, run: RunFolder) -> None:
     """`expected` from the run's own expected.sql, then the shared views of queries/views/, in order of name."""
     if run.expected.is_file():
-        try:
-            connection.execute(f"CREATE VIEW expected AS {run.expected.read_text(encoding='utf-8')}")
-        except duckdb.Error as error:
-            raise UsageError(
-                f"{run.expected} is no query that DuckDB can answer: {_first_line(error)}",
-                "It must be one SELECT over variant_case; see docs/adding-an-experiment.md.",
-            ) from error
+        _create_expected(connection, run.expected)
     else:
-        connection.execute(
-            "CREATE VIEW expected AS SELECT NULL::VARCHAR AS case_id, NULL::BIGINT AS kernels, "
-            "NULL::BIGINT AS graph_nodes, NULL::VARCHAR[] AS kernel_names, "
-            "NULL::BIGINT AS logical_read_bytes, NULL::BIGINT AS logical_write_bytes WHERE false"
-        )
+        columns = ", ".join(f"NULL::{kind} AS {name}" for name, kind in _DECLARED.items())
+        connection.execute(f"CREATE VIEW expected AS SELECT {columns} WHERE false")
     for path in sorted((data_root() / "queries" / "views").glob("*.sql")):
         connection.execute(path.read_text(encoding="utf-8"))
+
+
+def _create_expected(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
+    """The view `expected` with its columns in their types, whatever integers the SQL counts in."""
+    names = ", ".join(_DECLARED)
+    way_out = f"It must be one SELECT over variant_case that gives {names}; see docs/adding-an-experiment.md."
+    try:
+        text = path.read_text(encoding="utf-8").strip().rstrip(";")
+        found = [row[0] for row in connection.execute(f"DESCRIBE {text}").fetchall()]
+        if lacking := [name for name in _DECLARED if name not in found]:
+            raise UsageError(f"{path} lacks the column {', '.join(lacking)}.", way_out)
+        columns = ", ".join(f"CAST({name} AS {kind}) AS {name}" for name, kind in _DECLARED.items())
+        connection.execute(f"CREATE VIEW expected AS SELECT {columns} FROM ({text}\n)")
+    except (duckdb.Error, UnicodeDecodeError) as error:
+        raise UsageError(f"{path} is no query that DuckDB can answer: {_first_line(error)}", way_out) from error
+
+
+def _refusing_view(table: Table, reason: str) -> str:
+    """A view that nobody can read, in place of a table whose emptiness would be taken for an answer."""
+    columns = ", ".join(f"CAST(NULL AS {column.type}) AS {_quoted(column.name)}" for column in table.columns)
+    refusal = _escaped(_REFUSAL.format(table=table.name, reason=reason))
+    return (
+        f"CREATE VIEW {_quoted(table.name)} AS SELECT {columns} FROM (SELECT error('{refusal}') AS never) "
+        "WHERE never IS NULL"
+    )
 
 
 def _create_table(table: Table) -> str:

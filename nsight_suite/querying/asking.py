@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _READING = ("SELECT", "EXPLAIN")
+_REBUILD = "A file in evidence/ is lost or damaged. Rebuild it: python -m nsight_suite.evidence RUN"
 
 
 @dataclass(frozen=True)
@@ -54,42 +55,41 @@ class Result:
         return pa.Table.from_arrays([pa.array(list(values)) for values in columns], names=list(self.columns))
 
 
-def open_evidence(run: RunFolder) -> Store:
-    """Open the evidence of a run for reading. Raises CannotAnswer when it has none."""
+def open_evidence(run: RunFolder, *, missing_as_empty: bool = False) -> Store:
+    """Open the evidence of a run for reading; see `open_store`. Raises CannotAnswer when it has none."""
     if not any(run.evidence.glob("*.parquet")):
         raise CannotAnswer(
             f"The run {run.path} holds no evidence.",
             f"Build it from its reports: python -m nsight_suite.evidence {run.path}",
         )
     try:
-        return open_store(run)
+        return open_store(run, missing_as_empty=missing_as_empty)
     except DatabaseError as error:
         raise CannotAnswer(
             f"The evidence of {run.path} cannot be opened: {_first_line(error)}",
-            f"Check {run.expected}, or rebuild: python -m nsight_suite.evidence {run.path}",
+            f"Rebuild it: python -m nsight_suite.evidence {run.path}",
         ) from error
 
 
 def run_named(store: Store, name: str, experiment: str = "") -> Result:
     """The rows of a named query; the experiment's own queries come before common ones of that name.
 
-    Raises UsageError for an unknown name and CannotAnswer when the evidence cannot be read.
+    Raises UsageError for an unknown name and CannotAnswer when a table that it reads is missing or damaged.
     """
     query = find_query(name, experiment)
     try:
         return _execute(store, query.sql)
     except DatabaseError as error:
         raise CannotAnswer(
-            f"The query '{name}' failed: {_first_line(error)}",
-            "A file in evidence/ may be damaged. Rebuild it: python -m nsight_suite.evidence RUN",
+            f"The query '{name}' has no answer: {store.refusal(error) or _first_line(error)}.", _REBUILD
         ) from error
 
 
 def run_sql(store: Store, text: str) -> Result:
     """The rows of one SELECT (or EXPLAIN) over the evidence.
 
-    Raises UsageError for anything that is not exactly one statement that reads, and for SQL that does not run.
-    Ctrl-C ends a long query.
+    Raises UsageError for anything that is not exactly one statement that reads, and for SQL that does not run;
+    CannotAnswer when a table that it reads is missing. Ctrl-C ends a long query.
     """
     try:
         statements = store.connection.extract_statements(text)
@@ -99,6 +99,8 @@ def run_sql(store: Store, text: str) -> Result:
             raise UsageError(f"The SQL text holds {what}.", "Evidence is read only: give exactly one SELECT.")
         return _execute(store, text)
     except DatabaseError as error:
+        if refusal := store.refusal(error):
+            raise CannotAnswer(f"The SQL has no answer: {refusal}.", _REBUILD) from error
         raise UsageError(
             f"The SQL does not run: {str(error).strip()}",
             "Tables and columns: SELECT table_name, column_name, comment FROM duckdb_columns()",

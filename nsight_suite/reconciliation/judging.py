@@ -19,7 +19,7 @@ from nsight_suite.runfolder import RunFolder
 def reconcile_run(run: RunFolder, bounds: Bounds = BOUNDS) -> Reconciliation:
     """Judge a run folder. Raises SuiteError when it is no run or holds no evidence at all."""
     asked = run.read_run()
-    evidence = gather(open_evidence(run), str(asked.get("experiment", "")))
+    evidence = gather(open_evidence(run, missing_as_empty=True), str(asked.get("experiment", "")))
     return reconcile(evidence.with_gaps(find_gaps(evidence, run)), str(asked.get("run_id", "")), bounds)
 
 

@@ -75,7 +75,7 @@ def gather(run: RunFolder, reconciliation: Reconciliation, drawn: Drawn) -> Repo
     """
     info = run.read_run()
     name = str(info["experiment"])
-    store = open_evidence(run)
+    store = open_evidence(run, missing_as_empty=True)
     title, question = _title(run, name)
     validation = run_named(store, "validation", name).records()
     return Report(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import re
 import tomllib
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -97,12 +97,31 @@ class Protocol:
             for library in needed
         }
 
+    def rounds(self, quick: bool) -> int:
+        """Rounds of the timing pass."""
+        return int((self.quick if quick else {}).get("rounds", self.timing["rounds"]))
+
+    def invocations(self, name: str, quick: bool) -> int:
+        """Invocations of each case by any other pass."""
+        fewer = self.quick.get("invocations", {}) if quick else {}
+        return int(fewer.get(name, self.pass_settings(name).invocations))
+
     def pass_settings(self, name: str) -> PassSettings:
         for settings in self.passes:
             if settings.name == name:
                 return settings
         known = ", ".join(settings.name for settings in self.passes)
         raise UsageError(f"The protocol of '{self.name}' has no pass '{name}'.", f"Its passes: {known}.")
+
+
+def cases_of_pass(settings: PassSettings, cases: Sequence[Case]) -> tuple[Case, ...]:
+    """The cases that a pass runs: timing takes timed shapes only; its option `shapes` limits it further."""
+    only = settings.options.get("shapes")
+    return tuple(
+        case
+        for case in cases
+        if (only is None or case.shape.name in only) and (settings.name != "timing" or case.shape.timed)
+    )
 
 
 def load(path: Path) -> Protocol:

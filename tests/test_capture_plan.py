@@ -10,10 +10,10 @@ import pytest
 from fake_tools.bench import EXPERIMENT
 
 from nsight_suite.capturing.passes import PassPlan, plan_pass
-from nsight_suite.capturing.plan import Selection, cases_of_pass, driver_plan, select, selection_of
+from nsight_suite.capturing.plan import Selection, driver_plan, select, selection_of
 from nsight_suite.capturing.tools import Tool
 from nsight_suite.errors import UsageError
-from nsight_suite.protocol import load
+from nsight_suite.protocol import cases_of_pass, load
 
 FAKE = load(EXPERIMENT / "protocol.toml")
 NCU = Tool("ncu", Path("/opt/ncu"), "2025.3.1")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from nsight_suite.errors import UsageError
 from nsight_suite.plan import Plan
-from nsight_suite.protocol import Case, PassSettings, Protocol
+from nsight_suite.protocol import Case, PassSettings, Protocol, cases_of_pass
 
 
 @dataclass(frozen=True)
@@ -70,16 +70,6 @@ def selection_of(
     return Selection(tuple(cases[case_id] for case_id in case_ids), tuple(passes), quick)
 
 
-def cases_of_pass(settings: PassSettings, cases: Sequence[Case]) -> tuple[Case, ...]:
-    """The cases that a pass runs: timing takes timed shapes only; its option `shapes` limits it further."""
-    only = settings.options.get("shapes")
-    return tuple(
-        case
-        for case in cases
-        if (only is None or case.shape.name in only) and (settings.name != "timing" or case.shape.timed)
-    )
-
-
 def driver_plan(
     protocol: Protocol,
     settings: PassSettings,
@@ -90,7 +80,6 @@ def driver_plan(
     device: int,
 ) -> Plan:
     """The plan of one pass."""
-    quick = protocol.quick if selection.quick else {}
     return Plan(
         pass_name=settings.name,
         protocol=protocol,
@@ -98,8 +87,8 @@ def driver_plan(
         kernels=kernels,
         device=device,
         cases=cases_of_pass(settings, selection.cases),
-        rounds=quick.get("rounds", protocol.timing["rounds"]),
-        invocations=quick.get("invocations", {}).get(settings.name, settings.invocations),
+        rounds=protocol.rounds(selection.quick),
+        invocations=protocol.invocations(settings.name, selection.quick),
     )
 
 

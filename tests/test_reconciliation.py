@@ -222,13 +222,13 @@ FAULTS = {
         f"AND case_id = '{LARGE}'",
         "clock-differs",
         LARGE,
-        "shows 75.0 µs, and launch, device work, gaps and wait make 78.5 µs",
+        "shows 75.0 µs; launch, device work, gaps and wait make 78.5 µs",
     ),
     "something else runs in the ranges of a case": (
         f"UPDATE @range SET start_ns = start_ns - 50000 WHERE name = '{LARGE}'",
         "unexplained-time",
         LARGE,
-        "52.0 µs of a profiled invocation is neither launch, device work, gap nor wait",
+        "50.8 µs of a profiled range outside of the stopwatch are neither launch, device work, gap nor wait",
     ),
     "graphs were traced as a whole": (
         "DELETE FROM @kernel WHERE graph_node_id IS NOT NULL",

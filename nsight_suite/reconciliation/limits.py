@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from nsight_suite.errors import ForbiddenInference
 from nsight_suite.reconciliation import inference
-from nsight_suite.reconciliation.amounts import counted, rate, size, time
+from nsight_suite.reconciliation.amounts import counted, rate, size, some, time
 from nsight_suite.reconciliation.bounds import BOUNDS, Bounds
 from nsight_suite.reconciliation.findings import (
     AGREE,
@@ -16,6 +16,7 @@ from nsight_suite.reconciliation.findings import (
     NOT_DECLARED,
     Finding,
 )
+from nsight_suite.reconciliation.traffic import repeats_differ
 from nsight_suite.reconciliation.witnesses import Evidence, Row
 
 FAMILY = "limits"
@@ -24,6 +25,8 @@ _TABLES = (
     "device",
 )
 _SOURCES = ("limits", "copy_bandwidth")
+# What bounds a case, by code of the finding.
+ANSWERS = ("launch-bound", "memory-bound", "l2-resident", "neither-bound")
 
 
 def judge(evidence: Evidence, bounds: Bounds = BOUNDS) -> Iterator[Finding]:
@@ -57,7 +60,7 @@ def _case(evidence: Evidence, row: Row, bounds: Bounds) -> Finding:
     floor = inference.Measured(row["floor_ns"], "ns", "host-clock", scope="device", device_uuid=timed)
     copying = inference.ratio(floor, busy)
     working = inference.ratio(busy, inference.completion(row["completion_ns"], case_id, device_uuid=timed))
-    through_dram = _through_dram(evidence, row)
+    shares, in_l2 = _through_dram(evidence, row, bounds)
     numbers = {
         "logical_bytes": row["logical_bytes"],
         "copy_bytes_per_second": row["copy_bytes_per_second"],
@@ -67,37 +70,49 @@ def _case(evidence: Evidence, row: Row, bounds: Bounds) -> Finding:
         "logical_bytes_per_second": round(achieved),
         "floor_over_busy": round(copying, 4),
         "busy_over_completion": round(working, 4),
-        "through_dram": None if through_dram is None else round(through_dram, 4),
+        **{f"{what}_share": round(share, 4) for what, share in shares.items()},
     }
     seen = (
         f"completes in {time(row['completion_ns'])}, of which the device works {time(row['busy_ns'])} "
         f"({working:.0%}); a copy of its {size(row['logical_bytes'])} takes {time(row['floor_ns'])} "
         f"at {rate(row['copy_bytes_per_second'])}"
     )
-    if through_dram is not None:
-        seen += f", and {through_dram:.0%} of them move through DRAM with warm caches"
-    code, verdict, means, next_step = _bound(row, copying, working, through_dram, bounds)
+    if shares:
+        told = some([f"{share:.0%} of the {what}s" for what, share in shares.items()])
+        seen += f"; with warm caches {told} move through DRAM"
+    code, verdict, means, next_step = _bound(row, copying, working, in_l2, bounds)
     return Finding(code, FAMILY, verdict, row["case_id"], seen, numbers, means, next_step, _SOURCES)
 
 
-def _through_dram(evidence: Evidence, row: Row) -> float | None:
-    """Share of the declared bytes that moves through DRAM with warm caches; None when it was not measured."""
-    for measured in evidence.of("dram_bytes", row["case_id"]):
-        moved = (measured["dram_read_bytes"], measured["dram_write_bytes"])
-        if measured["cache_control"] == "none" and None not in moved and row["logical_bytes"]:
-            return float(sum(moved) / row["logical_bytes"])
-    return None
+def _through_dram(evidence: Evidence, row: Row, bounds: Bounds) -> tuple[dict[str, float], bool]:
+    """Shares of the declared reads and writes that move through DRAM with warm caches, and whether L2 serves part.
+
+    A share is told when repeats agree and the declared bytes are more than what kernels move beside them.
+    """
+    case_id, logical_bytes = row["case_id"], row["logical_bytes"]
+    fits = logical_bytes <= (row["l2_bytes"] or 0)
+    slack = {"read": bounds.read_slack_bytes, "write": bounds.write_slack_bytes}
+    for measured in evidence.of("dram_bytes", case_id):
+        moved = [measured[f"dram_{what}_min_bytes"] for what in slack]
+        if measured["cache_control"] != "none" or None in moved:
+            continue
+        differ = repeats_differ(measured, bounds)
+        kernels = evidence.one("kernel_counts", case_id).get("expected_kernels") or 1
+        shares = {
+            what: measured[f"dram_{what}_bytes"] / measured[f"logical_{what}_bytes"]
+            for what in slack
+            if what not in differ and (measured[f"logical_{what}_bytes"] or 0) > kernels * slack[what]
+        }
+        shares = {what: share for what, share in shares.items() if share <= bounds.most_share}
+        if logical_bytes <= kernels * sum(slack.values()):
+            return shares, fits
+        # Where invocations differ, L2 served part at least of the one that moved least.
+        return shares, sum(moved) < bounds.through_dram * logical_bytes
+    return {}, fits
 
 
-def _bound(
-    row: Row, copying: float, working: float, through_dram: float | None, bounds: Bounds
-) -> tuple[str, str, str, str]:
+def _bound(row: Row, copying: float, working: float, in_l2: bool, bounds: Bounds) -> tuple[str, str, str, str]:
     """(code, verdict, means, next step)"""
-    in_l2 = (
-        through_dram < bounds.through_dram
-        if through_dram is not None
-        else row["logical_bytes"] <= (row["l2_bytes"] or 0)
-    )
     if copying > 1 + bounds.floor_relative and not in_l2:
         return (
             "faster-than-memory",

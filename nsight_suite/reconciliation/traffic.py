@@ -49,6 +49,7 @@ _REASONS = {
         "Bring the pass record, or capture with --cache-control told.",
     ),
 }
+_WAYS = {"read": "read", "write": "wrote"}
 _LOOK = "Look at `query RUN counters`, and capture the pass again."
 
 
@@ -153,10 +154,10 @@ def _declared(evidence: Evidence, case: Row, row: Row, bounds: Bounds) -> Findin
             continue
         most = logical * (1 + relative) + slack * kernels
         least = logical * (1 - relative) - slack * kernels
-        if what == "write" or row["cache_control"] is None or not _l2_bytes(evidence):
+        if row["cache_control"] is None or not _l2_bytes(evidence):
             least = 0
-        elif row["cache_control"] != "all":
-            # L2 can keep no more than its size from one kernel to the next.
+        elif what == "write" or row["cache_control"] != "all":
+            # L2 keeps no more than its size from one kernel to the next, read or not yet written back.
             least -= kernels * _l2_bytes(evidence)
         high, low = row[f"dram_{what}_max_bytes"], row[f"dram_{what}_min_bytes"]
         if high > most or low < least:
@@ -164,7 +165,7 @@ def _declared(evidence: Evidence, case: Row, row: Row, bounds: Bounds) -> Findin
             return _fault(
                 "dram-over-logical" if over else "dram-below-logical",
                 row,
-                f"an invocation {'read' if what == 'read' else 'wrote'} {size(seen)} of DRAM, and its kernels "
+                f"an invocation {_WAYS[what]} {size(seen)} of DRAM, and its kernels "
                 f"must {what} {size(logical)} ({_policy(row)})",
                 {
                     f"dram_{what}_bytes": seen,
@@ -199,10 +200,42 @@ def _twins(evidence: Evidence, case: Row, row: Row, bounds: Bounds) -> Finding |
     return None
 
 
-def _explanations(row: Row, bounds: Bounds) -> Iterator[Finding]:
+def repeats_differ(row: Row, bounds: Bounds) -> list[str]:
+    """Which of read and write no single invocation stands for, caches being as the work before left them."""
+    differ = []
     for what in ("read", "write"):
+        low, high = row[f"dram_{what}_min_bytes"], row[f"dram_{what}_max_bytes"]
+        most = bounds.warm_repeat_relative * (row[f"logical_{what}_bytes"] or high or 0)
+        if row["cache_control"] != "all" and None not in (low, high):
+            differ += [what] * (high - low > most + bounds.warm_repeat_slack_bytes)
+    return differ
+
+
+def _explanations(row: Row, bounds: Bounds) -> Iterator[Finding]:
+    differ = repeats_differ(row, bounds)
+    if differ:
+        seen = [
+            f"{_WAYS[what]} {size(row[f'dram_{what}_min_bytes'])} to {size(row[f'dram_{what}_max_bytes'])}"
+            for what in differ
+        ]
+        yield Finding(
+            "warm-repeats-differ",
+            FAMILY,
+            EXPLAINED,
+            row["case_id"],
+            f"{row['pass']}: one invocation {' and '.join(seen)} ({_policy(row)}, "
+            f"{row['invocations']} invocations)",
+            {
+                f"dram_{what}_{end}_bytes": row[f"dram_{what}_{end}_bytes"]
+                for what in differ
+                for end in ("min", "max")
+            },
+            "What L2 holds differs from one invocation to the next, so no one value is the case's traffic.",
+            sources=_SOURCES,
+        )
+    for what, relative in (("read", bounds.read_relative), ("write", bounds.write_relative)):
         logical, seen = row[f"logical_{what}_bytes"], row[f"dram_{what}_bytes"]
-        if not logical or seen >= logical * (1 - bounds.read_relative):
+        if what in differ or not logical or seen >= logical * (1 - relative):
             continue
         code, means, next_step = _REASONS[row["cache_control"] or ""]
         share = inference.ratio(_measured(row, what), _declared_bytes(row, what))
@@ -211,8 +244,7 @@ def _explanations(row: Row, bounds: Bounds) -> Iterator[Finding]:
             FAMILY,
             EXPLAINED,
             row["case_id"],
-            f"{row['pass']}: {size(seen)} of {size(logical)} {'read' if what == 'read' else 'written'} "
-            f"({share:.0%}, {_policy(row)})",
+            f"{row['pass']}: {_WAYS[what]} {size(seen)} of {size(logical)} ({share:.0%}, {_policy(row)})",
             {f"dram_{what}_bytes": seen, f"logical_{what}_bytes": logical, "ratio": round(share, 4)},
             means,
             next_step,

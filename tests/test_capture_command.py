@@ -79,6 +79,15 @@ def test_a_variant_whose_library_is_missing_stops_the_capture(tmp_path: Path, ca
     assert capture_fake("--variants", "plain", "--passes", "validate", inspect=inspect) == 0
 
 
+def test_every_lack_is_told_not_only_those_that_stop_the_capture(capsys: Output):
+    def inspect(*_: object) -> tuple[bench.Check, ...]:
+        return (*without_gpu(), *bench.without("nsys", "ncu")())
+
+    assert capture_fake(inspect=inspect) == 2
+    message = capsys.readouterr().err
+    assert all(said in message for said in ("no NVIDIA driver", "Install nsys.", "Install ncu."))
+
+
 def test_dry_run_prints_the_commands_and_does_nothing(tmp_path: Path, capsys: Output):
     assert capture_fake("--dry-run", "--passes", "nsys,ncu", "--quick", inspect=without_gpu) == 0
     lines = capsys.readouterr().out.splitlines()

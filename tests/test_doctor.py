@@ -193,7 +193,7 @@ def test_a_library_is_looked_for_as_a_driver_does():
     assert probes.library("libc.so.6") == probes.Library("libc.so.6")
     problem = probes.library("libnowhere.so.9").problem
     assert problem
-    assert problem.startswith("libnowhere.so.9 was not found: ")
+    assert problem.startswith("libnowhere.so.9 cannot be loaded: ")
 
 
 def test_doctor_as_json(capsys: pytest.CaptureFixture[str]):

@@ -15,9 +15,9 @@ from nsight_suite.capturing.making import artifacts, now_utc
 from nsight_suite.capturing.records import end_of_records
 from nsight_suite.capturing.session import Request, finish_run, start_run
 from nsight_suite.capturing.tools import Tool
-from nsight_suite.errors import SuiteError, UsageError
+from nsight_suite.errors import UsageError
 from nsight_suite.protocol import KNOWN_PASSES
-from nsight_suite.runfolder import RunFolder, write_json
+from nsight_suite.runfolder import RunFolder, replacing, write_json
 
 # Per pass the suffixes of its files in reports/.
 _SUFFIXES = {
@@ -73,7 +73,7 @@ def build_from_reports(
 ) -> None:
     """Make a run of what was brought. Pass records of the run that it came from are taken along.
 
-    Raises SuiteError when the reports belong to another experiment.
+    Raises UsageError when the reports belong to another experiment.
     """
     _refuse_foreign(brought, request)
     if brought.run:
@@ -87,7 +87,8 @@ def build_from_reports(
     states = []
     for name in info["passes"]:
         for path in brought.files.get(name, ()):
-            _copy(path, run.reports / path.name)
+            with replacing(run.reports / path.name) as temporary:
+                shutil.copyfile(path, temporary)
         record = earlier.get(name)
         if record is None:
             problem = _export(run, name, tools) or _what_is_lacking(run, name, brought.files.get(name, ()))
@@ -116,14 +117,6 @@ def _refuse_foreign(brought: Brought, request: Request) -> None:
         )
 
 
-def _copy(path: Path, target: Path) -> None:
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(path, target)
-    except OSError as error:
-        raise SuiteError(f"Cannot copy {path}: {error.strerror}.") from error
-
-
 def _export(run: RunFolder, name: str, tools: Mapping[str, Tool]) -> str | None:
     """Export an .nsys-rep that came without its export; returns why that was impossible."""
     report, export = run.reports / f"{name}.nsys-rep", run.reports / f"{name}.sqlite"
@@ -132,17 +125,21 @@ def _export(run: RunFolder, name: str, tools: Mapping[str, Tool]) -> str | None:
     advice = f"On the machine that made it: nsys export --type=sqlite -o {export.name} {report.name}"
     if "nsys" not in tools:
         return f"{report.name} needs nsys to be read, which is not installed. {advice}"
-    argv = [str(tools["nsys"].path), "export", "--type=sqlite", "-o", export.name, report.name]
+    unfinished = export.with_stem(f".{name}")
+    argv = [str(tools["nsys"].path), "export", "--type=sqlite", "-o", unfinished.name, report.name]
     try:
         answer = subprocess.run(
             argv, cwd=run.reports, capture_output=True, text=True, errors="replace", timeout=600, check=False
         )
+        if answer.returncode == 0 and unfinished.is_file():
+            unfinished.replace(export)
+            return None
     except (OSError, subprocess.TimeoutExpired) as error:
         return f"nsys could not export {report.name}: {error}. {advice}"
-    if answer.returncode or not export.is_file():
-        lines = (answer.stderr + answer.stdout).strip().splitlines()
-        return f"nsys {tools['nsys'].version} could not export {report.name}: {' '.join(lines[:3])}. {advice}"
-    return None
+    finally:
+        unfinished.unlink(missing_ok=True)
+    lines = (answer.stderr + answer.stdout).strip().splitlines()
+    return f"nsys {tools['nsys'].version} could not export {report.name}: {' '.join(lines[:3])}. {advice}"
 
 
 def _what_is_lacking(run: RunFolder, name: str, files: Sequence[Path]) -> str | None:

@@ -21,7 +21,8 @@ def load_library(name: str) -> ctypes.CDLL:
     try:
         return ctypes.CDLL(_place(name))
     except OSError as error:
-        raise CannotMeasure(f"{name} was not found: {error}.") from error
+        why = str(error).removeprefix(f"{name}: ")
+        raise CannotMeasure(f"{name} cannot be loaded: {why}.") from error
 
 
 def _place(name: str) -> str:

@@ -3,32 +3,40 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nsight_suite.driving import validation
 from nsight_suite.driving.app import run_driver
-from nsight_suite.driving.experiment import Experiment
+from nsight_suite.driving.experiment import DeviceArrays, Experiment, HostArrays, Parameters
+
+if TYPE_CHECKING:
+    from nsight_suite.driving.bench import Bench
+    from nsight_suite.driving.launch import Launch
 
 
-def arrays(parameters):
+def arrays(parameters: Parameters) -> dict[str, tuple[tuple[int, ...], Any]]:
     """Every array on the device, by name: its shape and type."""
     whole = ((parameters["elements"],), np.float32)
     return {"x": whole, "t": whole, "y": whole}
 
 
-def inputs(fixture, parameters, random):
+def inputs(fixture: str, parameters: Parameters, random: np.random.Generator) -> HostArrays:
     """The input of a fixture: a pure function of what it is given."""
     x = random.standard_normal(parameters["elements"], dtype=np.float32)
     return {"x": x * np.float32(1000) if fixture == "large" else x}
 
 
-def reference(parameters, given):
+def reference(parameters: Parameters, given: HostArrays) -> NDArray[np.float64]:
     """The right output, in FP64."""
-    return 2.0 * given["x"].astype(np.float64) + 1.0
+    x = given["x"].astype(np.float64)
+    return 2.0 * x + 1.0
 
 
-def launches(bench, variant, parameters, on):
+def launches(bench: Bench, variant: str, parameters: Parameters, on: DeviceArrays) -> Sequence[Launch]:
     """The device work of one invocation, in order."""
     elements = parameters["elements"]
     grid, block, size = (-(-elements // 256),), (256,), np.int32(elements)

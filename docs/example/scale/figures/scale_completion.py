@@ -1,5 +1,8 @@
 """Host completion of each case of `scale`, unprofiled: median of the repeated samples."""
 
+from collections.abc import Mapping
+
+import pandas as pd
 from matplotlib.figure import Figure
 
 from nsight_suite.errors import CannotAnswer
@@ -10,7 +13,7 @@ EXPERIMENTS = ("scale",)
 QUERIES = {"completion": "host_completion", "device": "SELECT DISTINCT name FROM device ORDER BY ALL"}
 
 
-def draw(tables):
+def draw(tables: Mapping[str, pd.DataFrame]) -> Figure:
     completion = tables["completion"]
     if completion.empty:
         raise CannotAnswer("No host completion was measured.", "Run the `timing` pass.")

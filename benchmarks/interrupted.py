@@ -3,12 +3,13 @@
     python benchmarks/interrupted.py row UNINTERRUPTED_RUN SCRATCH_FOLDER
 
 The uninterrupted run must be a `--quick` one. What is compared is everything that does not depend on the clock:
-numbers of samples, kernels and workloads, graph nodes, checks and hashes of the outputs, what was built. Exit
-status 0 when nothing differs, 1 otherwise.
+numbers of samples and kernels, names and units of counters, graph nodes, checks and hashes of the outputs,
+what was built. Exit status 0 when nothing differs, 1 otherwise.
 """
 
 from __future__ import annotations
 
+import argparse
 import signal
 import subprocess
 import sys
@@ -23,7 +24,7 @@ SAME = {
     "rows of samples": "SELECT pass, case_id, quantity, count(*) FROM sample GROUP BY ALL ORDER BY ALL",
     "kernels": "SELECT pass, r.name, r.payload, k.name, count(*) "
     "FROM kernel AS k JOIN range AS r USING (pass, range_id) GROUP BY ALL ORDER BY ALL",
-    "workloads": "SELECT pass, range_name, invocation, ordinal, name, count(*) "
+    "counters": "SELECT pass, range_name, invocation, ordinal, name, metric, unit, original_unit, count(*) "
     "FROM counter GROUP BY ALL ORDER BY ALL",
     "graph nodes": "SELECT * FROM graph_node ORDER BY ALL",
     "graph setup": "SELECT pass, case_id, step, count(*) FROM graph_setup GROUP BY ALL ORDER BY ALL",
@@ -37,18 +38,22 @@ SAME = {
 
 
 def main() -> int:
-    experiment, uninterrupted, scratch = sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3])
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("experiment")
+    parser.add_argument("uninterrupted", type=Path, help="a finished --quick run")
+    parser.add_argument("scratch", type=Path, help="folder for the run that is interrupted")
+    options = parser.parse_args()
     from nsight_suite.protocol import load
     from nsight_suite.sources import find_experiment
 
-    run = scratch / "interrupted"
-    command = [experiment, "--quick", "--out", str(run)]
-    for settings in load(find_experiment(experiment).protocol).passes:
+    run = options.scratch / "interrupted"
+    command = [options.experiment, "--quick", "--out", str(run)]
+    for settings in load(find_experiment(options.experiment).protocol).passes:
         kill_in(settings.name, run, command)
         command = ["--resume", str(run)]
     status = capture(command).wait()
     print(f"resumed to the end, exit status {status}")
-    return compare(uninterrupted, run)
+    return compare(options.uninterrupted, run)
 
 
 def capture(arguments: list[str]) -> subprocess.Popen[bytes]:

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import ast
 import json
+import re
 import subprocess
 import sys
+import tarfile
+import tomllib
 import venv
 import zipfile
+from collections.abc import Iterator
 from dataclasses import dataclass
+from importlib import metadata
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 DATA = ("kernels", "capture", "queries", "figures", "examples")
-RECORDED = ROOT / "examples" / "row-h200"
 
 
 @dataclass(frozen=True)
@@ -45,8 +50,18 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return next(folder.glob("*.whl"))
 
 
-def _environment(folder: Path) -> Path:
-    """A new environment that sees this one's dependencies; its own packages come first."""
+@pytest.fixture(scope="module")
+def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Python of a new environment that holds the wheel with its declared dependencies and nothing else."""
+    folder = tmp_path_factory.mktemp("installed") / "venv"
+    venv.create(folder, with_pip=False, symlinks=True)
+    python = folder / "bin" / "python"
+    _install(python, str(wheel))
+    return python
+
+
+def _borrowing(folder: Path) -> Path:
+    """Python of a new environment that sees this one's dependencies; its own packages come first."""
     venv.create(folder, with_pip=False, symlinks=True)
     site = next((folder / "lib").glob("python3*")) / "site-packages"
     import duckdb  # any dependency shows where they are
@@ -56,32 +71,20 @@ def _environment(folder: Path) -> Path:
 
 
 def _install(python: Path, *what: str) -> None:
-    done = _run(
-        sys.executable,
-        "-m",
-        "pip",
-        "--python",
-        str(python),
-        "install",
-        "--quiet",
-        "--no-deps",
-        *what,
-        directory=ROOT,
-    )
+    pip = ("-m", "pip", "--python", str(python), "install", "--quiet")
+    done = _run(sys.executable, *pip, *what, directory=ROOT)
     assert done.returncode == 0, done.stderr
 
 
 @pytest.fixture(scope="module", params=["wheel", "editable", "checkout"])
 def setup(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Setup:
-    folder = tmp_path_factory.mktemp(request.param)
-    python = _environment(folder / "venv")
-    elsewhere = folder / "elsewhere"
-    elsewhere.mkdir()
+    elsewhere = tmp_path_factory.mktemp("elsewhere")
     if request.param == "wheel":
-        _install(python, str(request.getfixturevalue("wheel")))
-        return Setup(python, elsewhere, folder / "venv")
+        python = request.getfixturevalue("installed")
+        return Setup(python, elsewhere, python.parent.parent)
+    python = _borrowing(tmp_path_factory.mktemp(request.param) / "venv")
     if request.param == "editable":
-        _install(python, "--no-build-isolation", "-e", ".")
+        _install(python, "--no-deps", "--no-build-isolation", "-e", ".")
         return Setup(python, elsewhere, ROOT / "nsight_suite")
     return Setup(python, ROOT, ROOT / "nsight_suite")
 
@@ -102,7 +105,6 @@ def test_list(setup: Setup) -> None:
     assert {"row-completion", "profile-traffic"} <= set(listing["figures"])
 
 
-@pytest.mark.skipif(not RECORDED.is_dir(), reason="the recorded run is not there yet")
 def test_the_recorded_run_answers(setup: Setup) -> None:
     done = setup.run("nsight_suite.query", "examples/row-h200", "kernel_counts", "--format", "json")
     assert done.returncode == 0, done.stderr
@@ -110,18 +112,84 @@ def test_the_recorded_run_answers(setup: Setup) -> None:
     assert kernels == {"staged": 4, "fused": 1, "cudnn": 1}
 
 
-@pytest.mark.skipif(not RECORDED.is_dir(), reason="the recorded run is not there yet")
 def test_the_recorded_run_reconciles(setup: Setup) -> None:
     done = setup.run("nsight_suite.reconcile", "examples/row-h200")
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_console_script_is_the_same(wheel: Path, tmp_path: Path) -> None:
-    python = _environment(tmp_path / "venv")
-    _install(python, str(wheel))
-    done = _run(python.parent / "nsight-suite", "list", "experiments", directory=tmp_path)
+def test_console_script_is_the_same(installed: Path, tmp_path: Path) -> None:
+    done = _run(installed.parent / "nsight-suite", "list", "experiments", directory=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "row" in done.stdout.split()
+
+
+def test_the_declared_dependencies_suffice_for_everything_after_the_passes(
+    installed: Path, tmp_path: Path
+) -> None:
+    done = _run(
+        installed, *("-m", "nsight_suite.capture", "row", "--or-recorded", "--out", "run"), directory=tmp_path
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert (tmp_path / "run" / "report.html").is_file()
+    assert list((tmp_path / "run" / "figures").glob("*.png"))
+
+
+def test_every_import_is_declared() -> None:
+    """Also those inside functions, and those that come along with another package today."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras = project["optional-dependencies"]
+    declared = [
+        *project["dependencies"],
+        *extras["arrow"],
+        *extras["ncu"],
+        *extras["cuda12"],
+        *extras["cuda13"],
+    ]
+    names = {_normal(re.split(r"[^\w.-]", requirement)[0]) for requirement in declared}
+    sources = metadata.packages_distributions()
+    for place, module in _third_party_imports():
+        # What is not installed here belongs to the GPU: its packages are named in the extras.
+        provided = {_normal(name) for name in sources.get(module, GPU_PACKAGES.get(module, ()))}
+        assert provided & names, f"{place} imports {module}, which pyproject.toml does not declare"
+
+
+GPU_PACKAGES = {"cupy": ["cupy-cuda13x"], "pynvml": ["nvidia-ml-py"], "cuda": ["cuda-bindings"]}
+
+
+def _normal(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def _third_party_imports() -> Iterator[tuple[str, str]]:
+    for folder in ("nsight_suite", "capture", "figures", "kernels"):
+        for path in sorted((ROOT / folder).rglob("*.py")):
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+                if isinstance(node, ast.Import):
+                    modules = [alias.name for alias in node.names]
+                elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+                    modules = [node.module]
+                else:
+                    continue
+                for module in {module.partition(".")[0] for module in modules}:
+                    if module != "nsight_suite" and module not in sys.stdlib_module_names:
+                        yield path.relative_to(ROOT).as_posix(), module
+
+
+def test_the_source_distribution_can_be_checked(tmp_path: Path) -> None:
+    done = _run(
+        *(sys.executable, "-m", "build", "--sdist", "--no-isolation", "--outdir", str(tmp_path), "."),
+        directory=ROOT,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    with tarfile.open(next(tmp_path.glob("*.tar.gz"))) as archive:
+        held = {name.partition("/")[2] for name in archive.getnames()}
+    assert {
+        ".ci/run",
+        "pyproject.toml",
+        "README.md",
+        "tests/conftest.py",
+        "tests/data/nsys_node.sqlite",
+    } <= held
 
 
 def test_wheel_holds_every_tracked_data_file(wheel: Path) -> None:
@@ -137,4 +205,4 @@ def test_wheel_holds_every_tracked_data_file(wheel: Path) -> None:
     }
     held = set(zipfile.ZipFile(wheel).namelist())
     assert wanted <= held
-    assert not [name for name in held if name.endswith((".pyc", ".nsys-rep", ".ncu-rep", ".duckdb"))]
+    assert not [name for name in held if name.endswith((".pyc", ".nsys-rep", ".ncu-rep", "evidence.sqlite"))]

@@ -12,6 +12,7 @@ import json
 import re
 import sys
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -21,8 +22,7 @@ from nsight_suite.drawing import draw, write_drawings  # noqa: E402
 from nsight_suite.evidence.tables import tables  # noqa: E402
 from nsight_suite.querying import find_queries  # noqa: E402
 from nsight_suite.reconciliation import reconcile_run  # noqa: E402
-from nsight_suite.reconciliation.findings import FAMILIES  # noqa: E402
-from nsight_suite.reporting.pages import MARKS  # noqa: E402
+from nsight_suite.reconciliation.table import markdown_table  # noqa: E402
 from nsight_suite.runfolder import RunFolder, write_text  # noqa: E402
 
 RECORDED = RunFolder(ROOT / "examples" / "row-h200")
@@ -83,14 +83,13 @@ def queries_page() -> str:
 def verdicts(run: RunFolder, shape: str) -> str:
     """The verdict table of a run at one shape, with the command that gives the whole one."""
     reconciliation = reconcile_run(run)
-    cases = [case for case in reconciliation.cases if case.case_id.endswith(f":{shape}")]
-    rows = [
-        (f"`{case.case_id}`", *(f"{MARKS[case.verdicts[name]]} {case.verdicts[name]}" for name in FAMILIES))
-        for case in cases
-    ]
+    shown = replace(
+        reconciliation,
+        cases=tuple(case for case in reconciliation.cases if case.case_id.endswith(f":{shape}")),
+    )
     command = f"python -m nsight_suite.reconcile examples/{run.path.name}"
-    lead = f"Run `{reconciliation.run_id}`, {len(cases)} of {len(reconciliation.cases)} cases; all: `{command}`"
-    return f"{_table(('case', *FAMILIES), rows)}\n\n{lead}"
+    count = f"{len(shown.cases)} of {len(reconciliation.cases)} cases"
+    return f"{markdown_table(shown)}\n\nRun `{reconciliation.run_id}`, {count}; all: `{command}`"
 
 
 def with_part(text: str, name: str, content: str) -> str:

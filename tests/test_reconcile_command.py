@@ -25,7 +25,7 @@ def test_clean_run_exits_0_with_a_verdict_for_every_case(
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].split() == ["case", "counts", "completeness", "order", "time", "traffic", "limits"]
     (row,) = [line.split() for line in lines if line.startswith(LARGE)]
-    assert row == [LARGE, "agree", "agree", "agree", "explained", "explained", "agree"]
+    assert row == [LARGE, "agree", "agree", "agree", "explained", "explained", "agree:", "neither-bound"]
     assert lines[-1] == "Reconciled: every verdict is agreement or explained."
 
 
@@ -45,7 +45,10 @@ def test_json_has_everything(synthetic_run: RunFolder, capsys: pytest.CaptureFix
 def test_markdown_has_the_table(synthetic_run: RunFolder, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([str(synthetic_run.path), "--markdown"]) == 0
     text = capsys.readouterr().out
-    assert f"| `{LARGE}` | agree | agree | agree | explained | explained | agree |" in text
+    assert (
+        f"| `{LARGE}` | ✓ agree | ✓ agree | ✓ agree | ≈ explained | ≈ explained | ✓ agree: neither-bound |"
+        in text
+    )
 
 
 def test_case_shows_one_case(synthetic_run: RunFolder, capsys: pytest.CaptureFixture[str]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import re
+import shlex
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -16,8 +17,10 @@ from nsight_suite.errors import CannotAnswer
 from nsight_suite.reconciliation import reconcile_run
 from nsight_suite.reporting import write_report
 from nsight_suite.reporting.pages import SECTIONS
+from nsight_suite.reporting.selection import CHECKS, ENVIRONMENT, KEY_TABLES
 from nsight_suite.reporting.tables import text_table
 from nsight_suite.runfolder import RunFolder
+from nsight_suite.sources import find_run
 
 UNDRAWN = Drawn((), {})  # figures take most of a report's time
 
@@ -120,7 +123,35 @@ def test_the_numbers_are_those_of_the_queries(written: tuple[str, str]) -> None:
     row = next(
         line for line in written[1].splitlines() if line.startswith("| row:staged:graph:4096x4096 | all |")
     )
-    assert [cell.strip() for cell in row.strip("|").split("|")][2:5] == ["kernel-sum", "268.48", "268.47"]
+    cells = [cell.strip() for cell in row.strip("|").split("|")]
+    assert cells[2:7] == ["kernel-sum", "268.48", "268.48", "268.48", "268.47"]
+
+
+def test_no_heading_stands_twice_in_a_table() -> None:
+    for table in (*KEY_TABLES, *ENVIRONMENT, *CHECKS):
+        assert len(set(table.columns.values())) == len(table.columns), table.query
+
+
+def test_the_table_of_limits_gives_the_answer(written: tuple[str, str]) -> None:
+    row = next(
+        line for line in written[1].splitlines() if line.startswith("| row:staged:stream:32x1024 | 0.787")
+    )
+    assert row.endswith("| launch-bound |")
+    assert "≈ explained</span>" in written[0]
+
+
+def test_the_commands_run_as_printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run below the folder that one stands in is told by the way to it, any other by its whole path."""
+    run = make_run(tmp_path / "runs" / "my row")
+    for folder, argument in ((tmp_path, "runs/my row"), (tmp_path / "runs" / "my row" / "logs", str(run.path))):
+        folder.mkdir(exist_ok=True)
+        monkeypatch.chdir(folder)
+        text = reported(run)[1].read_text(encoding="utf-8")
+        printed = next(
+            line for line in text.splitlines() if line.startswith("python -m nsight_suite.reconcile")
+        )
+        assert shlex.split(printed)[3:] == [argument]
+        assert find_run(shlex.split(printed)[3]).resolve() == run.path
 
 
 def test_a_planted_fault_stands_on_top(tmp_path: Path) -> None:

@@ -3,7 +3,8 @@
 // Launch shape: blockDim.x threads share a row, each holding up to 16 of its floats; blockDim.y rows share a block.
 //   columns <= 256: one warp per row and four rows per block, so that no barrier is needed;
 //   wider:          one block per row, columns / 16 threads rounded up to whole warps, from 128 to 1024.
-// Sixteen floats are four 128-bit loads in flight per thread, enough to keep DRAM busy at full occupancy.
+// Sixteen floats are four 128-bit loads in flight per thread, which keep DRAM busy although the registers that
+// they take (42 on an H200) let no more than 62 % of the warps be resident.
 //
 // One division per row: each element is multiplied by the reciprocal of the row's sum.
 //

@@ -11,18 +11,18 @@ class Bounds:
     clock_ns: int = 2_000
     # The device's timer advances in steps of 32 ns, so a kernel may start that much before the one ahead ended.
     tick_ns: int = 64
-    # Kernels take a little longer under nsys than unprofiled: on an H200 a graph of two kernels of 50 µs completed
-    # 2 % faster than its kernels took in the profiled process.
+    # Kernels take a little longer under nsys than unprofiled: on an H200 a graph of two kernels of 50 µs
+    # completed 2 % faster than its kernels took in the profiled process.
     busy_relative: float = 0.05
     # Back to back an invocation finds its data in L2, under nsys other cases ran in between. On an H200 an
     # invocation of a batch took at least 98 % of the shortest device work under nsys.
     batch_relative: float = 0.1
     # Data that fit into L2 may come from there alone, several times as fast as from DRAM.
     batch_in_l2_relative: float = 0.75
-    # Host code inside the stopwatch and outside of CUDA calls, per invocation. On an H200 the medians of cases were
-    # 0.9 to 3.0 µs, and 3 to 11 µs for cuDNN by stream, whose own code runs before it launches: explained by that
-    # from `host_code_ns` on. No effect is known for more than a share of the completion, or for more than `most`;
-    # below `least` the share says nothing.
+    # Host code inside the stopwatch and outside of CUDA calls, per invocation. On an H200 the medians of cases
+    # were 0.9 to 3.0 µs, and 3 to 11 µs for cuDNN by stream, whose own code runs before it launches: explained
+    # by that from `host_code_ns` on. No effect is known for more than a share of the completion, or for more
+    # than `most`; below `least` the share says nothing.
     host_code_ns: int = 4_000
     remainder_relative: float = 0.35
     remainder_least_ns: int = 5_000
@@ -47,8 +47,8 @@ class Bounds:
     # small ones and within 0.1 % for large ones.
     repeat_relative: float = 0.02
     repeat_slack_bytes: int = 4_096
-    # With warm caches they may differ: up to 262 kB were seen to be written by a kernel that writes 512 B. Beyond
-    # this share of the declared bytes and this slack no single value stands for the case.
+    # With warm caches they may differ: up to 262 kB were seen to be written by a kernel that writes 512 B.
+    # Beyond this share of the declared bytes and this slack no single value stands for the case.
     warm_repeat_relative: float = 0.05
     warm_repeat_slack_bytes: int = 524_288
 

@@ -85,7 +85,7 @@ def _case(evidence: Evidence, row: Row, bounds: Bounds) -> Finding:
 
 
 def _through_dram(evidence: Evidence, row: Row, bounds: Bounds) -> tuple[dict[str, float], bool]:
-    """Shares of the declared reads and writes that move through DRAM with warm caches, and whether L2 serves part.
+    """Shares of the declared reads and writes that warm caches leave to DRAM, and whether L2 serves part.
 
     A share is told when repeats agree and the declared bytes are more than what kernels move beside them.
     """

@@ -19,25 +19,30 @@ from nsight_suite.reconciliation.findings import (
     Reconciliation,
     as_data,
 )
+from nsight_suite.reconciliation.limits import ANSWERS
 
-WORDS = {
-    AGREE: "agree",
-    EXPLAINED: "explained",
-    DISAGREE: "DISAGREE",
-    CANNOT_ANSWER: "can't answer",
-    NOT_DECLARED: "–",
+
+@dataclass(frozen=True)
+class Look:
+    """How a verdict is shown: a mark of its own, so that none is told by colour alone."""
+
+    mark: str
+    style: str
+    meaning: str
+
+
+LOOKS = {
+    AGREE: Look("✓", "green", "the witnesses say the same"),
+    EXPLAINED: Look("≈", "cyan", "they differ by a named effect, with numbers"),
+    CANNOT_ANSWER: Look("?", "yellow", "the evidence does not hold the answer"),
+    DISAGREE: Look("✗", "bold red", "they contradict one another or the declaration"),
+    NOT_DECLARED: Look("–", "dim", "does not apply to the case"),
 }
-_STYLES = {
-    AGREE: "green",
-    EXPLAINED: "cyan",
-    DISAGREE: "bold red",
-    CANNOT_ANSWER: "yellow",
-    NOT_DECLARED: "dim",
-}
+# By exit status: the verdict on the whole run, and a sentence.
 _OUTCOMES = {
-    0: "Reconciled: every verdict is agreement or explained.",
-    1: "The evidence disagrees.",
-    2: "Nothing disagrees, but some questions cannot be answered.",
+    0: (AGREE, "Reconciled: every verdict is agreement or explained."),
+    1: (DISAGREE, "The evidence disagrees."),
+    2: (CANNOT_ANSWER, "Nothing disagrees, but some questions cannot be answered."),
 }
 _MOST_SEEN = 3
 
@@ -82,9 +87,30 @@ def grouped(reconciliation: Reconciliation) -> list[FindingGroup]:
     ]
 
 
-def outcome(reconciliation: Reconciliation) -> str:
-    """One sentence on the whole run."""
+def outcome(reconciliation: Reconciliation) -> tuple[str, str]:
+    """The verdict on the whole run, and a sentence."""
     return _OUTCOMES[reconciliation.exit_status]
+
+
+def answers(reconciliation: Reconciliation) -> dict[str, str]:
+    """What bounds each case (launch-bound, memory-bound, l2-resident, neither-bound), as far as it is known."""
+    return {one.case_id: one.code for one in reconciliation.findings if one.case_id and one.code in ANSWERS}
+
+
+def cells(reconciliation: Reconciliation) -> dict[str, dict[str, str]]:
+    """What the table says of each case in each family: mark, verdict and, of limits, the answer."""
+    bound = answers(reconciliation)
+    shown = {}
+    for case in reconciliation.cases:
+        shown[case.case_id] = {family: shown_verdict(verdict) for family, verdict in case.verdicts.items()}
+        if case.case_id in bound:
+            shown[case.case_id]["limits"] += f": {bound[case.case_id]}"
+    return shown
+
+
+def shown_verdict(verdict: str) -> str:
+    """Mark and verdict: `✓ agree`."""
+    return LOOKS[verdict].mark if verdict == NOT_DECLARED else f"{LOOKS[verdict].mark} {verdict}"
 
 
 def render(reconciliation: Reconciliation, *, width: int | None = None, colour: bool = False) -> str:
@@ -97,14 +123,22 @@ def render(reconciliation: Reconciliation, *, width: int | None = None, colour: 
     console = Console(file=StringIO(), width=columns, force_terminal=colour, highlight=False)
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold" if colour else "")
     for heading in ("case", *FAMILIES):
-        table.add_column(heading, no_wrap=True)
+        # In a narrow terminal words are broken rather than lost.
+        table.add_column(heading, no_wrap=heading == "case", overflow="fold")
+    texts = cells(reconciliation)
     for case in reconciliation.cases:
-        cells = [Text(WORDS[verdict], _STYLES[verdict]) for verdict in case.verdicts.values()]
-        table.add_row(case.case_id, *cells)
+        styles = {family: LOOKS[verdict].style for family, verdict in case.verdicts.items()}
+        # The word and its colour are enough in a terminal, where columns are dear.
+        row = [
+            Text(text.removeprefix(f"{LOOKS[case.verdicts[family]].mark} "), styles[family])
+            for family, text in texts[case.case_id].items()
+        ]
+        table.add_row(case.case_id, *row)
     console.print(table)
     for group in grouped(reconciliation):
         title = Text.assemble(
-            ("\n" + WORDS[group.verdict], _STYLES[group.verdict]), f"  {group.code} ({group.family})"
+            ("\n" + shown_verdict(group.verdict), LOOKS[group.verdict].style),
+            f"  {group.code} ({group.family})",
         )
         console.print(title)
         for label, text in (("seen", _listed(group.seen)), ("means", group.means), ("next", group.next_step)):
@@ -114,25 +148,37 @@ def render(reconciliation: Reconciliation, *, width: int | None = None, colour: 
                 grid.add_column(overflow="fold")
                 grid.add_row(label, Text(text))
                 console.print(grid)
-    console.print(f"\n{outcome(reconciliation)}")
+    console.print(f"\n{outcome(reconciliation)[1]}")
     text = console.file.getvalue()  # type: ignore[attr-defined]
     return "\n".join(line.rstrip() for line in text.splitlines()) + "\n"
 
 
 def to_markdown(reconciliation: Reconciliation) -> str:
     """The same as Markdown."""
+    parts = (markdown_table(reconciliation), markdown_findings(reconciliation, _MOST_SEEN))
+    return "\n\n".join([*(part for part in parts if part), outcome(reconciliation)[1]]) + "\n"
+
+
+def markdown_table(reconciliation: Reconciliation) -> str:
+    """The table of verdicts as Markdown."""
     lines = ["| case | " + " | ".join(FAMILIES) + " |", "|" + "---|" * (len(FAMILIES) + 1)]
-    for case in reconciliation.cases:
-        cells = [WORDS[case.verdicts[family]] for family in FAMILIES]
-        lines.append(f"| `{case.case_id}` | {' | '.join(cells)} |")
+    lines += [f"| `{name}` | {' | '.join(row.values())} |" for name, row in cells(reconciliation).items()]
+    return "\n".join(lines)
+
+
+def markdown_findings(reconciliation: Reconciliation, most_seen: int | None = None) -> str:
+    """Everything that is not plain agreement as Markdown, of each kind at most so many as seen."""
+    parts = []
     for group in grouped(reconciliation):
-        lines += ["", f"**{WORDS[group.verdict]}: {group.code}** ({group.family})", ""]
-        lines += [f"- seen: {_escaped(seen)}" for seen in group.seen[:_MOST_SEEN]]
-        if (more := len(group.seen) - _MOST_SEEN) > 0:
+        lines = [f"**{shown_verdict(group.verdict)}: {group.code}** ({group.family})", ""]
+        lines += [f"- seen: {_escaped(seen)}" for seen in group.seen[:most_seen]]
+        if more := len(group.seen[most_seen:] if most_seen else ()):
             lines.append(f"- seen: {more} more like it")
         lines += [f"- means: {_escaped(group.means)}"] if group.means else []
         lines += [f"- next: {_escaped(group.next_step)}"] if group.next_step else []
-    return "\n".join([*lines, "", outcome(reconciliation), ""])
+        lines += [f"- from: {', '.join(f'`{name}`' for name in group.sources)}"] if group.sources else []
+        parts.append("\n".join(lines))
+    return "\n\n".join(parts)
 
 
 def to_json(reconciliation: Reconciliation) -> str:

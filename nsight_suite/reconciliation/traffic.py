@@ -156,8 +156,11 @@ def _declared(evidence: Evidence, case: Row, row: Row, bounds: Bounds) -> Findin
         least = logical * (1 - relative) - slack * kernels
         if row["cache_control"] is None or not _l2_bytes(evidence):
             least = 0
-        elif what == "write" or row["cache_control"] != "all":
-            # L2 keeps no more than its size from one kernel to the next, read or not yet written back.
+        elif what == "write":
+            # No more than fills L2 is left there by each kernel and written back later.
+            least = logical - kernels * _l2_bytes(evidence)
+        elif row["cache_control"] != "all":
+            # L2 can keep no more than its size from one kernel to the next.
             least -= kernels * _l2_bytes(evidence)
         high, low = row[f"dram_{what}_max_bytes"], row[f"dram_{what}_min_bytes"]
         if high > most or low < least:

@@ -7,6 +7,7 @@ import shlex
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from nsight_suite import __version__, protocol
@@ -15,14 +16,20 @@ from nsight_suite.errors import SuiteError
 from nsight_suite.evidence.store import Store
 from nsight_suite.querying import find_query, open_evidence, run_named
 from nsight_suite.reconciliation.findings import AppliedRule, CaseVerdicts, Reconciliation
-from nsight_suite.reconciliation.table import FindingGroup, grouped, outcome
+from nsight_suite.reconciliation.table import (
+    FindingGroup,
+    answers,
+    cells,
+    grouped,
+    markdown_findings,
+    markdown_table,
+    outcome,
+)
 from nsight_suite.reporting.checks import by_kind, summary
 from nsight_suite.reporting.selection import CHECKS, ENVIRONMENT, KEY_TABLES, Shown
 from nsight_suite.reporting.tables import TextTable, text_table
 from nsight_suite.runfolder import RunFolder
 from nsight_suite.sources import recorded_runs
-
-_VERDICT_OF_STATUS = {0: "agree", 1: "disagree", 2: "cannot-answer"}
 
 
 @dataclass(frozen=True)
@@ -49,14 +56,17 @@ class Report:
     """Everything that both forms of a report show."""
 
     run_id: str
-    run_name: str
+    run_argument: str
     experiment: str
     title: str
     question: str
     suite_version: str
     outcome: Outcome
     cases: tuple[CaseVerdicts, ...]
+    cells: Mapping[str, Mapping[str, str]]
     doubts: tuple[FindingGroup, ...]
+    markdown_verdicts: str
+    markdown_doubts: str
     figures: tuple[ShownFigure, ...]
     figures_left_out: Mapping[str, str]
     tables: tuple[TextTable, ...]
@@ -80,17 +90,20 @@ def gather(run: RunFolder, reconciliation: Reconciliation, drawn: Drawn) -> Repo
     validation = run_named(store, "validation", name).records()
     return Report(
         run_id=str(info["run_id"]),
-        run_name=_run_name(run),
+        run_argument=_run_argument(run),
         experiment=name,
         title=title,
         question=question,
         suite_version=__version__,
         outcome=_outcome(reconciliation),
         cases=reconciliation.cases,
+        cells=cells(reconciliation),
         doubts=tuple(grouped(reconciliation)),
+        markdown_verdicts=markdown_table(reconciliation),
+        markdown_doubts=markdown_findings(reconciliation),
         figures=tuple(_shown(drawing) for drawing in drawn.drawings),
         figures_left_out=drawn.left_out,
-        tables=_tables(store, KEY_TABLES, name),
+        tables=_tables(store, KEY_TABLES, name, answers(reconciliation)),
         rules=reconciliation.rules,
         checks_summary=summary(validation),
         checks=(by_kind(validation), *_tables(store, CHECKS, name)),
@@ -109,17 +122,19 @@ def _title(run: RunFolder, name: str) -> tuple[str, str]:
     return declared.title, declared.question
 
 
-def _run_name(run: RunFolder) -> str:
-    recorded = {path.resolve() for path in recorded_runs()}
-    return f"examples/{run.path.name}" if run.path.resolve() in recorded else run.path.resolve().name
+def _run_argument(run: RunFolder) -> str:
+    """What stands for the run on a command line: a recorded run's name, else its path, seen from here."""
+    path, here = run.path.resolve(), Path.cwd()
+    if path in {recorded.resolve() for recorded in recorded_runs()}:
+        return f"examples/{path.name}"
+    return shlex.quote(str(path.relative_to(here) if path.is_relative_to(here) else path))
 
 
 def _outcome(reconciliation: Reconciliation) -> Outcome:
     counts = Counter(finding.verdict for finding in reconciliation.findings)
     told = ", ".join(f"{counts[word]} {word}" for word in ("agree", "explained", "disagree", "cannot-answer"))
     return Outcome(
-        _VERDICT_OF_STATUS[reconciliation.exit_status],
-        outcome(reconciliation),
+        *outcome(reconciliation),
         f"{len(reconciliation.cases)} cases. Findings: {told}.",
     )
 
@@ -131,11 +146,16 @@ def _shown(drawing: Drawing) -> ShownFigure:
     )
 
 
-def _tables(store: Store, shown: Iterable[Shown], experiment: str) -> tuple[TextTable, ...]:
+def _tables(
+    store: Store, shown: Iterable[Shown], experiment: str, bound: Mapping[str, str] | None = None
+) -> tuple[TextTable, ...]:
+    """`bound`: what bounds each case, as judged; the table of limits shows it beside its numbers."""
     tables = []
     for one in shown:
         query = find_query(one.query, experiment)
         rows = run_named(store, one.query, experiment).records()
+        if bound is not None and one.query == "limits":
+            rows = [{**row, "answer": bound.get(row["case_id"])} for row in rows]
         about = f"{query.about} {query.notes}".replace("\n", " ").strip()
         tables.append(text_table(one.title, one.query, about, rows, one.columns, noted=one.noted))
     return tuple(tables)

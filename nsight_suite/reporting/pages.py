@@ -6,19 +6,11 @@ from pathlib import Path
 from typing import Any
 
 from nsight_suite.reconciliation.findings import FAMILIES
+from nsight_suite.reconciliation.table import LOOKS
 from nsight_suite.reporting.contents import Report
 
 _HERE = Path(__file__).parent
 
-# Each verdict has a mark of its own, so that none is told by colour alone.
-MARKS = {"agree": "✓", "explained": "≈", "cannot-answer": "?", "disagree": "✗", "not-declared": "–"}
-MEANINGS = {
-    "agree": "the witnesses say the same",
-    "explained": "they differ by a named effect, with numbers",
-    "cannot-answer": "the evidence does not hold the answer",
-    "disagree": "they contradict one another or the declaration",
-    "not-declared": "does not apply to the case",
-}
 SECTIONS = {
     "verdicts": "Verdicts",
     "findings": "Findings",
@@ -56,9 +48,8 @@ def _set(template: str, report: Report, **more: Any) -> str:
         keep_trailing_newline=True,
     )
     environment.filters["cell"] = _cell
-    verdicts = [(word, MARKS[word], MEANINGS[word]) for word in MEANINGS]
     return environment.get_template(template).render(
-        report=report, sections=SECTIONS, families=FAMILIES, verdicts=verdicts, marks=MARKS, **more
+        report=report, sections=SECTIONS, families=FAMILIES, looks=LOOKS, **more
     )
 
 

@@ -1,4 +1,4 @@
-"""Time, traffic and limits: what cannot be is named, what has a name is explained, what bounds a case is shown."""
+"""Time, traffic, limits: what cannot be is named, what has a name is explained, what bounds a case is shown."""
 
 from __future__ import annotations
 

@@ -53,6 +53,10 @@ def _query(arguments: argparse.Namespace) -> int:
     form = arguments.format or formats.format_for(arguments.out)
     if form == "parquet" and not arguments.out:
         raise UsageError("Parquet is no text.", "Name a file: --out FILE.parquet")
+    if arguments.out and not arguments.out.parent.is_dir():
+        raise UsageError(
+            f"Cannot write {arguments.out}: there is no folder '{arguments.out.parent}'.", "Make it."
+        )
     folder, experiment = _run(arguments.run)
     if arguments.name:
         find_query(arguments.name, experiment)  # a misspelt name is told before anything is opened

@@ -15,9 +15,12 @@ reconciliation.json, report.html, report.md
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
+import shutil
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -108,17 +111,33 @@ def write_text(path: Path, text: str) -> None:
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """A temporary name beside `path`, renamed over it when the block ends well and removed when it does not."""
-    temporary = path.with_name(f".{path.stem}.{os.getpid()}{path.suffix}")
+    """A temporary name for what is to become `path`: it takes its place when the block ends well, else it goes.
+
+    A symlink stays, and its target is replaced. A device or a pipe stays what it is, and is written into.
+    """
+    temporary = None
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        if path.exists() and not path.is_file() and not path.is_dir():
+            with tempfile.TemporaryDirectory() as folder:
+                yield (whole := Path(folder) / path.name)
+                with whole.open("rb") as source, path.open("wb") as sink:
+                    shutil.copyfileobj(source, sink)
+            return
+        target = Path(os.path.realpath(path))
+        if target.is_symlink():
+            raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
+        temporary = target.with_name(f".{target.stem}.{os.getpid()}{target.suffix}")
+        target.parent.mkdir(parents=True, exist_ok=True)
         yield temporary
-        temporary.replace(path)
+        temporary.replace(target)
+    except BrokenPipeError:
+        raise
     except OSError as error:
         raise SuiteError(f"Cannot write {path}: {error.strerror or error}.") from error
     finally:
-        with suppress(OSError):  # where not even that can be done, the error above says why
-            temporary.unlink(missing_ok=True)
+        if temporary:
+            with suppress(OSError):  # where not even that can be done, the error above says why
+                temporary.unlink(missing_ok=True)
 
 
 def sha256(path: Path) -> str:

@@ -78,3 +78,11 @@ def test_a_missing_table_is_told_and_not_taken_for_empty(
     assert "the table 'kernel' is not empty but missing: kernel.parquet is missing" in captured.err
     assert captured.out == ""
     assert main([str(copy), "host_completion"]) == 0
+
+
+def test_the_folder_of_an_output_file_is_not_made(
+    synthetic_run: RunFolder, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([str(synthetic_run.path), "kernel_counts", "--out", str(tmp_path / "no" / "a.csv")]) == 2
+    assert f"there is no folder '{tmp_path / 'no'}'" in capsys.readouterr().err
+    assert not (tmp_path / "no").exists()

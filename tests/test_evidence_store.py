@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from nsight_suite.errors import UsageError
+from nsight_suite.errors import SuiteError, UsageError
 from nsight_suite.evidence import store
 from nsight_suite.evidence.paths import argument_without_path, without_paths
 from nsight_suite.evidence.tables import tables
@@ -75,6 +75,41 @@ def test_an_open_store_reads_nothing_else(run: RunFolder, tmp_path: Path) -> Non
 def test_expectations_that_are_no_query_are_named(run: RunFolder) -> None:
     run.expected.write_text("SELECT nonsense FROM nowhere")
     with pytest.raises(UsageError, match=r"expected\.sql"):
+        store.open_store(run)
+
+
+@pytest.mark.parametrize("opening", [store.open_store, store.write_duckdb])
+@pytest.mark.parametrize(
+    ("appended", "what"),
+    [
+        ("; COPY (SELECT 1) TO '{target}'", "holds SELECT and COPY"),
+        (" WHERE EXISTS (FROM read_csv('{secret}'))", "Permission Error"),
+        ("; DROP VIEW kernel", "holds SELECT and DROP"),
+    ],
+    ids=["writes", "reads", "drops"],
+)
+def test_expectations_touch_no_other_file(
+    run: RunFolder, tmp_path: Path, opening: Callable[[RunFolder], object], appended: str, what: str
+) -> None:
+    (tmp_path / "secret.csv").write_text("a\n1\n")
+    text = run.expected.read_text().rstrip().rstrip(";")
+    more = appended.format(target=tmp_path / "written.csv", secret=tmp_path / "secret.csv")
+    run.expected.write_text(f"SELECT * FROM ({text}\n){more}")
+    with pytest.raises(UsageError, match=rf"expected\.sql .*{what}"):
+        opening(run)
+    assert not (tmp_path / "written.csv").exists()
+
+
+@pytest.mark.parametrize("kind", ["folder", "dangling", "latin-1"])
+def test_expectations_that_cannot_be_read_are_named(run: RunFolder, kind: str) -> None:
+    run.expected.unlink()
+    if kind == "folder":
+        run.expected.mkdir()
+    elif kind == "dangling":
+        run.expected.symlink_to("nowhere")
+    else:
+        run.expected.write_bytes("-- é\nSELECT 1".encode("latin-1"))
+    with pytest.raises(SuiteError, match=r"expected\.sql"):
         store.open_store(run)
 
 

@@ -92,6 +92,7 @@ def test_unknown_query_names_what_comes_close() -> None:
         ("ATTACH 'other.duckdb'", "ATTACH"),
         ("SET threads = 1", "SET"),
         ("-- nothing", "no statement"),
+        ("PIVOT kernel ON name USING count(*)", "PIVOT"),
     ],
 )
 def test_sql_text_only_reads(store: Store, text: str, what: str) -> None:
@@ -103,6 +104,11 @@ def test_sql_text_only_reads(store: Store, text: str, what: str) -> None:
 def test_sql_that_does_not_run_says_why(store: Store, text: str) -> None:
     with pytest.raises(UsageError, match="The SQL does not run"):
         run_sql(store, text)
+
+
+def test_sql_text_that_is_no_text_is_refused(store: Store) -> None:
+    with pytest.raises(UsageError, match="not valid UTF-8"):
+        run_sql(store, "SELECT '\udcff'")
 
 
 def test_interrupt_ends_a_long_query(store: Store) -> None:

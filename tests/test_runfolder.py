@@ -41,8 +41,7 @@ def test_what_fails_halfway_leaves_the_old_file(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     path.write_text("old")
     with pytest.raises(KeyError), replacing(path) as temporary:
-        temporary.write_text("half")
-        raise KeyError
+        raise KeyError(temporary.write_text("half"))
     assert path.read_text() == "old"
     assert list(tmp_path.iterdir()) == [path]
 

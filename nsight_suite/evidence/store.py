@@ -10,7 +10,7 @@ import json
 import os
 import re
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -147,12 +147,8 @@ def open_store(run: RunFolder, *, missing_as_empty: bool = False) -> Store:
         if reason:
             missing[table.name] = reason
             connection.execute(_create_table(table) if missing_as_empty else _refusing_view(table, reason))
+    _allow_only(connection, run)
     _create_derived_views(connection, run)
-    paths = [(run.evidence / f"{name}.parquet").resolve() for name in tables()]
-    allowed = ", ".join(f"'{_escaped(form)}'" for path in paths for form in {str(path), _not_a_pattern(path)})
-    connection.execute(f"SET allowed_paths = [{allowed}]")
-    connection.execute("SET enable_external_access = false")
-    connection.execute("SET lock_configuration = true")
     return Store(connection, missing)
 
 
@@ -164,12 +160,29 @@ def write_duckdb(run: RunFolder) -> None:
             for table in tables().values():
                 if _create_view(connection, table, Path("evidence") / f"{table.name}.parquet"):
                     connection.execute(_create_table(table))
+            _allow_only(connection, run)
             _create_derived_views(connection, run)
     except duckdb.Error as error:
         raise SuiteError(
             f"DuckDB cannot write {run.duckdb}: {_first_line(error)}",
             "Move the run to a folder whose path has no unusual characters in it.",
         ) from error
+
+
+def not_one_query(connection: Connection, text: str, kinds: Collection[str] = ("SELECT",)) -> str:
+    """What SQL text holds instead of one statement of these kinds; empty when it holds just that.
+
+    Raises UsageError for text that is not Unicode, DatabaseError for a statement that cannot be parsed.
+    """
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise UsageError(f"The SQL text is not valid UTF-8: {error.reason}.") from error
+    found = [statement.type.name for statement in connection.extract_statements(text)]
+    if len(found) == 1 and found[0] in kinds:
+        return ""
+    # DuckDB carries a PIVOT out as several statements, which make and drop a type.
+    return " and ".join("PIVOT" if kind == "MULTI" else kind for kind in found) or "no statement"
 
 
 def ensure_duckdb(run: RunFolder) -> None:
@@ -198,9 +211,19 @@ def _create_view(connection: duckdb.DuckDBPyConnection, table: Table, path: Path
     return None
 
 
+def _allow_only(connection: Connection, run: RunFolder) -> None:
+    """From here on SQL reads no file but those of the evidence, and writes none."""
+    files = [f"{name}.parquet" for name in tables()]
+    paths = [path for file in files for path in ((run.evidence / file).resolve(), Path("evidence") / file)]
+    allowed = ", ".join(f"'{_escaped(form)}'" for path in paths for form in {str(path), _not_a_pattern(path)})
+    connection.execute(f"SET allowed_paths = [{allowed}]")
+    connection.execute("SET enable_external_access = false")
+    connection.execute("SET lock_configuration = true")
+
+
 def _create_derived_views(connection: duckdb.DuckDBPyConnection, run: RunFolder) -> None:
     """`expected` from the run's own expected.sql, then the shared views of queries/views/, in order of name."""
-    if run.expected.is_file():
+    if os.path.lexists(run.expected):
         _create_expected(connection, run.expected)
     else:
         columns = ", ".join(f"NULL::{kind} AS {name}" for name, kind in _DECLARED.items())
@@ -215,11 +238,15 @@ def _create_expected(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
     way_out = f"It must be one SELECT over variant_case that gives {names}; see docs/adding-an-experiment.md."
     try:
         text = path.read_text(encoding="utf-8").strip().rstrip(";")
+        if other := not_one_query(connection, text):
+            raise UsageError(f"{path} holds {other}.", way_out)
         found = [row[0] for row in connection.execute(f"DESCRIBE {text}").fetchall()]
         if lacking := [name for name in _DECLARED if name not in found]:
             raise UsageError(f"{path} lacks the column {', '.join(lacking)}.", way_out)
         columns = ", ".join(f"CAST({name} AS {kind}) AS {name}" for name, kind in _DECLARED.items())
         connection.execute(f"CREATE VIEW expected AS SELECT {columns} FROM ({text}\n)")
+    except OSError as error:
+        raise SuiteError(f"{path} cannot be read: {error.strerror}.") from error
     except (duckdb.Error, UnicodeDecodeError) as error:
         raise UsageError(f"{path} is no query that DuckDB can answer: {_first_line(error)}", way_out) from error
 

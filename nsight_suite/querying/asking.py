@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from nsight_suite.errors import CannotAnswer, UsageError
-from nsight_suite.evidence.store import DatabaseError, Store, open_store
+from nsight_suite.evidence.store import DatabaseError, Store, not_one_query, open_store
 from nsight_suite.querying.catalogue import find_query
 from nsight_suite.runfolder import RunFolder
 
@@ -92,11 +92,11 @@ def run_sql(store: Store, text: str) -> Result:
     CannotAnswer when a table that it reads is missing. Ctrl-C ends a long query.
     """
     try:
-        statements = store.connection.extract_statements(text)
-        kinds = [statement.type.name for statement in statements]
-        if len(kinds) != 1 or kinds[0] not in _READING:
-            what = " and ".join(kinds) or "no statement"
-            raise UsageError(f"The SQL text holds {what}.", "Evidence is read only: give exactly one SELECT.")
+        if other := not_one_query(store.connection, text, _READING):
+            raise UsageError(
+                f"The SQL text holds {other}.",
+                "Evidence is read only: give exactly one plain SELECT, no PIVOT.",
+            )
         return _execute(store, text)
     except DatabaseError as error:
         if refusal := store.refusal(error):

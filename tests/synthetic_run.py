@@ -28,8 +28,9 @@ Rows = dict[str, list[dict[str, Any]]]
 SHAPES = ("32x1024", "4096x4096", "7x781")
 PASSES = ("validate", "timing", "nsys", "ncu", "ncu-warm", "sanitize")
 NSYS_INVOCATIONS = 5
-NCU_INVOCATIONS = 2
+NCU_INVOCATIONS = {"ncu": 2, "ncu-warm": 3}
 ROUNDS = 21
+GRAPH_SETUPS = 5
 UUID = "GPU-5e0f0000-1111-2222-3333-444455556666"
 STAGES = ("row_max", "row_exp", "row_sum", "row_divide")
 CUDNN_KERNEL = "void softmax_fw_kernel<2, float, float, float, 256, 1, 0, 0, 4, 0>(cudnn::SoftmaxParams)"
@@ -308,13 +309,9 @@ def _pass_rows(rows: Rows, run: RunFolder, name: str, cases: list[protocol.Case]
         ]
     if name == "timing":
         cases = [case for case in cases if case.shape.timed]
-    invocations = {
-        "timing": ROUNDS,
-        "nsys": NSYS_INVOCATIONS,
-        "ncu": NCU_INVOCATIONS,
-        "ncu-warm": NCU_INVOCATIONS,
-    }
-    fixtures = ["normal", "wide", "ties", "shifted"] if name == "validate" else ["normal"]
+    invocations = {"timing": ROUNDS, "nsys": NSYS_INVOCATIONS, **NCU_INVOCATIONS}
+    everywhere = name in ("validate", "sanitize")
+    fixtures = ["normal", "wide", "ties", "shifted"] if everywhere else ["normal"]
     fixtures += ["shifted"] if name == "timing" else []
     for case in cases:
         rows["driven"].append(
@@ -376,17 +373,17 @@ def _timing_rows(rows: Rows, cases: list[protocol.Case]) -> None:
         line, count = timeline(case, "timing"), case.shape.batch
         busy = sum(end - start for _, start, end in line["kernels"])
         calls = sum(end - start + BETWEEN_CALLS_NS for start, end in line["calls"])
-        for turn in range(3):
+        for turn in range(ROUNDS):
             for quantity, each in (
                 ("batch_enqueue", calls),
                 ("batch_completion", max(calls, busy) + 100),
                 ("batch_event_interval", max(calls, busy)),
             ):
                 sample(quantity, case.case_id, each * count, round=turn, invocations=count)
-        for turn in range(5):
-            sample("empty_sync", case.case_id, 700 + 10 * turn, round=turn)
+            sample("empty_sync", case.case_id, 700 + 10 * (turn % 5), round=turn)
         if case.submission == "graph":
-            sample("first_replay", case.case_id, completion_ns(case, "timing") + 20_000)
+            for repeat in range(GRAPH_SETUPS):
+                sample("first_replay", case.case_id, completion_ns(case, "timing") + 20_000, round=repeat)
             rows["graph_setup"] += [
                 {
                     "pass": "timing",
@@ -396,10 +393,10 @@ def _timing_rows(rows: Rows, cases: list[protocol.Case]) -> None:
                     "duration_ns": base + 100 * repeat,
                 }
                 for step, base in (("capture", 60_000), ("instantiate", 40_000), ("upload", 9_000))
-                for repeat in range(5)
+                for repeat in range(GRAPH_SETUPS)
             ]
-    for turn in range(5):
-        sample("device_copy", None, COPY_NS + 1_000 * turn, round=turn, bytes=COPY_BYTES)
+    for turn in range(ROUNDS):
+        sample("device_copy", None, COPY_NS + 1_000 * (turn % 5), round=turn, bytes=COPY_BYTES)
 
 
 def _nsys_rows(rows: Rows, cases: list[protocol.Case]) -> None:
@@ -491,7 +488,7 @@ def _kernel(
 
 def _counter_rows(rows: Rows, pass_name: str, cases: list[protocol.Case]) -> None:
     workload_id = 0
-    for ordinal in range(NCU_INVOCATIONS):
+    for ordinal in range(NCU_INVOCATIONS[pass_name]):
         for case in cases:
             kernels = KERNELS[case.variant]
             whole = pass_name == "ncu-warm" and case.submission == "graph"

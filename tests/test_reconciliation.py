@@ -15,7 +15,7 @@ from nsight_suite.evidence import store
 from nsight_suite.evidence.tables import tables
 from nsight_suite.reconciliation import Finding, Reconciliation, reconcile_run
 from nsight_suite.reconciliation.findings import CANNOT_ANSWER, DISAGREE
-from nsight_suite.runfolder import RunFolder, sha256
+from nsight_suite.runfolder import RunFolder, sha256, write_json
 
 LARGE = "row:fused:graph:4096x4096"
 STAGED = "row:staged:graph:4096x4096"
@@ -285,7 +285,7 @@ FAULTS = {
         "AND ordinal = 3",
         "workload-count",
         STREAM,
-        "ncu-warm profiled 7 of 8 workloads",
+        "ncu-warm profiled 11 of 12 workloads",
     ),
     "an invocation is missing under ncu": (
         f"DELETE FROM @counter WHERE pass = 'ncu' AND range_name = '{LARGE}' AND invocation = 1",
@@ -364,9 +364,148 @@ FAULTS = {
     ),
     "no completion was timed": (
         "DELETE FROM @sample WHERE quantity = 'completion' AND pass = 'timing'",
-        "no-completion",
+        "missing-evidence",
         LARGE,
-        "there is no completion sample",
+        "pass timing: sample completion 0 of 21",
+    ),
+    "every check is deleted": (
+        "DELETE FROM @validation",
+        "missing-evidence",
+        LARGE,
+        "pass validate: validation normal 0 of 1",
+    ),
+    "the held-out checks are deleted": (
+        "DELETE FROM @validation WHERE held_out",
+        "missing-evidence",
+        LARGE,
+        "pass validate: validation shifted 0 of 5, pass timing: validation shifted 0 of 5",
+    ),
+    "one check is deleted": (
+        f"DELETE FROM @validation WHERE case_id = '{LARGE}' AND pass = 'ncu' AND \"check\" = 'error'",
+        "missing-evidence",
+        LARGE,
+        "pass ncu: validation normal 4 of 5",
+    ),
+    "the sanitizer's rows are deleted": (
+        "DELETE FROM @sanitizer",
+        "missing-evidence",
+        None,
+        "sanitizer memcheck 0 of 1, pass sanitize: sanitizer synccheck 0 of 1",
+    ),
+    "one tool of the sanitizer is deleted": (
+        "DELETE FROM @sanitizer WHERE tool = 'synccheck'",
+        "missing-evidence",
+        None,
+        "sanitizer synccheck 0 of 1",
+    ),
+    "no graph node is listed": (
+        "DELETE FROM @graph_node",
+        "missing-evidence",
+        LARGE,
+        "pass validate: graph_node 0 of 1",
+    ),
+    "one pass lists no graph node": (
+        "DELETE FROM @graph_node WHERE pass = 'ncu'",
+        "missing-evidence",
+        STAGED,
+        "pass ncu: graph_node 0 of 1",
+    ),
+    "graph setup is deleted": (
+        "DELETE FROM @graph_setup",
+        "missing-evidence",
+        LARGE,
+        "pass timing: graph_setup capture 0 of 5",
+    ),
+    "no output was hashed": (
+        "UPDATE @driven SET output_sha256 = NULL",
+        "missing-evidence",
+        LARGE,
+        "pass nsys: driven output hash 0 of 1",
+    ),
+    "the profiled completions are deleted": (
+        "DELETE FROM @sample WHERE pass = 'nsys'",
+        "missing-evidence",
+        LARGE,
+        "pass nsys: sample completion 0 of 5",
+    ),
+    "most timing rounds are deleted": (
+        "DELETE FROM @sample WHERE pass = 'timing' AND round >= 3",
+        "missing-evidence",
+        LARGE,
+        "pass timing: sample completion 3 of 21",
+    ),
+    "the driver ran less than it was asked for": (
+        f"UPDATE @driven SET invocations = 3 WHERE pass = 'timing' AND case_id = '{LARGE}'",
+        "missing-evidence",
+        LARGE,
+        "pass timing: driven invocations 3 of 21",
+    ),
+    "the driver does not tell of a case": (
+        f"DELETE FROM @driven WHERE pass = 'timing' AND case_id = '{LARGE}'",
+        "missing-evidence",
+        LARGE,
+        "pass timing: driven 0 of 1",
+    ),
+    "a sample is there twice": (
+        f"INSERT INTO @sample SELECT * FROM @sample WHERE pass = 'timing' AND case_id = '{LARGE}' "
+        "AND round = 0 AND quantity = 'completion'",
+        "extra-evidence",
+        LARGE,
+        "pass timing: sample completion 22 of 21",
+    ),
+    "a pass is not in the table of passes": (
+        "DELETE FROM @pass WHERE pass = 'sanitize'",
+        "missing-evidence",
+        None,
+        "pass sanitize: pass 0 of 1",
+    ),
+    "a case is not in the table of cases": (
+        f"DELETE FROM @variant_case WHERE case_id = '{LARGE}'",
+        "missing-evidence",
+        None,
+        f"{LARGE}: variant_case 0 of 1",
+    ),
+    "a pass does not tell its GPU": (
+        "DELETE FROM @device WHERE pass = 'nsys'",
+        "missing-evidence",
+        None,
+        "pass nsys: device 0 of 1",
+    ),
+    "a pass does not tell its builds": (
+        "DELETE FROM @build WHERE pass = 'ncu'",
+        "missing-evidence",
+        None,
+        "pass ncu: build staged 0 of 4",
+    ),
+    "a pass measured other machine code": (
+        "UPDATE @build SET cubin_sha256 = '00' WHERE pass = 'ncu' AND variant = 'fused'",
+        "build-differs",
+        None,
+        "row_softmax (sm_90): 1 sources and 2 machine codes in 6 passes, another in ncu",
+    ),
+    "a pass was built from another source": (
+        "UPDATE @build SET source_sha256 = '00' WHERE pass = 'ncu' AND variant = 'fused'",
+        "build-differs",
+        None,
+        "row_softmax (sm_90): 2 sources and 1 machine codes in 6 passes",
+    ),
+    "a library changed between passes": (
+        "UPDATE @tool SET version = '13.0.0' WHERE pass = 'ncu' AND name = 'cupy'",
+        "tool-differs",
+        None,
+        "cupy is 13.0.0 in ncu; 14.2.0 in ncu-warm",
+    ),
+    "the driver changed between passes": (
+        "UPDATE @device SET driver_version = '570.1' WHERE pass = 'ncu'",
+        "tool-differs",
+        None,
+        "driver is 570.1 in ncu; 580.159.03 in ncu-warm",
+    ),
+    "workloads have no invocation": (
+        "UPDATE @counter SET invocation = NULL WHERE pass = 'ncu'",
+        "unknown-invocation",
+        None,
+        "ncu does not tell to which invocation workloads of 18 cases belong",
     ),
     "no copy was timed": (
         "DELETE FROM @sample WHERE quantity = 'device_copy'",
@@ -380,12 +519,13 @@ UNANSWERED = {
     "driver-silent",
     "failed-pass",
     "graph-level-trace",
-    "no-completion",
+    "missing-evidence",
     "no-copy-bandwidth",
     "no-dram-bytes",
     "no-kernels",
     "sanitizer-unclear",
     "truncated-report",
+    "unknown-invocation",
     "unreadable-report",
 }
 
@@ -484,6 +624,7 @@ def test_passes_that_were_not_asked_for_are_not_judged(copy: Copy) -> None:
         change(
             run, f"DELETE FROM @{table} WHERE pass <> 'nsys'" if table != "counter" else "DELETE FROM @counter"
         )
+    write_json(run.run_json, {**run.read_run(), "passes": ["nsys"]})
     reconciliation = reconcile_run(run)
     assert reconciliation.exit_status == 0
     found = {
@@ -539,6 +680,8 @@ def test_traced_tasks_must_be_run_once(tmp_path: Path) -> None:
 
 
 def test_a_folder_without_evidence_is_an_error(tmp_path: Path) -> None:
-    (tmp_path / "run.json").write_text(json.dumps({"experiment": "row"}))
+    run = make_run(tmp_path / "run")
+    for path in run.evidence.iterdir():
+        path.unlink()
     with pytest.raises(CannotAnswer, match="holds no evidence"):
-        reconcile_run(RunFolder(tmp_path))
+        reconcile_run(run)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nsight_suite.reconciliation import counts, results
+from nsight_suite.reconciliation import counts, presence, results
 from nsight_suite.reconciliation.amounts import counted, some
 from nsight_suite.reconciliation.findings import AGREE, CANNOT_ANSWER, DISAGREE, NOT_DECLARED, Finding
 from nsight_suite.reconciliation.witnesses import Evidence, Row
@@ -25,24 +25,28 @@ def judge(evidence: Evidence) -> Iterator[Finding]:
     for gap in evidence.gaps:
         yield gap.finding()
     yield from results.judge_run(evidence, FAMILY)
+    missing = list(presence.judge(evidence, FAMILY))
+    yield from missing
     yield from _lost_outside(evidence)
     unknown = list(_unknown_ranges(evidence))
     yield from unknown
-    told = {finding.case_id for finding in unknown}
+    renamed = {finding.case_id for finding in unknown}
+    told = renamed | {finding.case_id for finding in missing}
     for case in evidence.cases:
-        yield from _case(evidence, case, renamed=case["case_id"] in told)
+        found = _case(evidence, case, renamed=case["case_id"] in renamed)
+        yield from found
+        if not found and case["case_id"] not in told:
+            yield _agreement(evidence, case, list(_rows(evidence, case)))
 
 
-def _case(evidence: Evidence, case: Row, *, renamed: bool) -> Iterator[Finding]:
+def _case(evidence: Evidence, case: Row, *, renamed: bool) -> list[Finding]:
     case_id = case["case_id"]
     rows = list(_rows(evidence, case))
     found = list(results.judge_case(evidence.of("validation", case_id), rows, case_id, FAMILY))
     for row in rows:
         if not (renamed and row["pass"] == "nsys"):
             found += _invocations(row)
-    yield from found
-    if not found and not renamed:
-        yield _agreement(evidence, case, rows)
+    return found
 
 
 def _rows(evidence: Evidence, case: Row) -> Iterator[Row]:
@@ -115,10 +119,11 @@ def _invocations(row: Row) -> Iterator[Finding]:
 def _unknown_ranges(evidence: Evidence) -> Iterator[Finding]:
     """A range that is no case; with it, each case that is short of some."""
     anyone: Row = {"submission": "stream"}
+    asked_for = {row["case_id"] for row in evidence.wanted}
     unknown = [
         row
         for row in evidence.rows["unknown_ranges"]
-        if not evidence.gap(anyone, ("range", "variant_case"), (row["pass"],))
+        if row["name"] not in asked_for and not evidence.gap(anyone, ("range", "variant_case"), (row["pass"],))
     ]
     if not unknown:
         return

@@ -12,6 +12,8 @@ DISAGREE = "disagree"
 CANNOT_ANSWER = "cannot-answer"
 NOT_DECLARED = "not-declared"
 
+MISSING_EVIDENCE = "missing-evidence"
+
 # From the weakest to the strongest: the verdict of a case in a family is its strongest finding.
 VERDICTS = (NOT_DECLARED, AGREE, EXPLAINED, CANNOT_ANSWER, DISAGREE)
 

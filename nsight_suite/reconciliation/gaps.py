@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from nsight_suite.reconciliation.amounts import counted
 from nsight_suite.reconciliation.findings import CANNOT_ANSWER, DISAGREE, EXPLAINED
 from nsight_suite.reconciliation.witnesses import Evidence, Gap, Row
 from nsight_suite.runfolder import RunFolder, sha256
@@ -56,6 +57,7 @@ def find_gaps(evidence: Evidence, run: RunFolder) -> list[Gap]:
     silent = {gap.subject for gap in found if gap.code.endswith("-pass")}
     found += [gap for name, gap in _doubts(evidence.rows["findings"]) if name not in silent]
     found += _traces(evidence, found)
+    found += _unknown_invocations(evidence)
     return list({gap.subject: gap for gap in reversed(found)}.values())[::-1]
 
 
@@ -161,6 +163,21 @@ def _doubts(rows: Sequence[Row]) -> Iterator[tuple[str | None, Gap]]:
                 graph_only=code == GRAPH_LEVEL,
                 sources=("findings",),
             ),
+        )
+
+
+def _unknown_invocations(evidence: Evidence) -> Iterator[Gap]:
+    rows = [row for row in evidence.rows["completeness"] if row["seen_invocations"] is None]
+    for name in sorted({row["pass"] for row in rows}):
+        cases = [row["case_id"] for row in rows if row["pass"] == name]
+        yield Gap(
+            "unknown-invocation",
+            f"invocations of {name}",
+            f"{name} does not tell to which invocation workloads of {counted(len(cases), 'case')} belong",
+            "Neither lost workloads nor bytes per invocation can be told.",
+            "Give each range its ordinal as integer payload, and capture the pass again.",
+            passes=frozenset({name}),
+            sources=("completeness", "counters"),
         )
 
 

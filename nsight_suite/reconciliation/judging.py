@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from nsight_suite.evidence.store import DatabaseError, Store
 from nsight_suite.evidence.tables import tables
+from nsight_suite.protocol import load
 from nsight_suite.querying import open_evidence, run_named, run_sql
 from nsight_suite.reconciliation import completeness, counts, limits, order, time, traffic
+from nsight_suite.reconciliation.asked import wanted_rows
 from nsight_suite.reconciliation.bounds import BOUNDS, Bounds
 from nsight_suite.reconciliation.findings import Reconciliation, tabulate_verdicts
 from nsight_suite.reconciliation.gaps import find_gaps
@@ -17,10 +20,12 @@ from nsight_suite.runfolder import RunFolder
 
 
 def reconcile_run(run: RunFolder, bounds: Bounds = BOUNDS) -> Reconciliation:
-    """Judge a run folder. Raises SuiteError when it is no run or holds no evidence at all."""
+    """Judge a run folder. Raises SuiteError when it is no run, has no protocol, or holds no evidence at all."""
     asked = run.read_run()
     evidence = gather(open_evidence(run, missing_as_empty=True), str(asked.get("experiment", "")))
-    return reconcile(evidence.with_gaps(find_gaps(evidence, run)), str(asked.get("run_id", "")), bounds)
+    evidence = replace(evidence, wanted=tuple(wanted_rows(asked, load(run.protocol))))
+    evidence = replace(evidence, gaps=tuple(find_gaps(evidence, run)))
+    return reconcile(evidence, str(asked.get("run_id", "")), bounds)
 
 
 def reconcile(evidence: Evidence, run_id: str = "", bounds: Bounds = BOUNDS) -> Reconciliation:

@@ -1,4 +1,4 @@
-"""Results: outputs pass their checks, all passes computed the same, on one device, without a memory error."""
+"""Results: outputs pass their checks; all passes ran the same code and computed the same, on one device."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ def judge_run(evidence: Evidence, family: str) -> Iterator[Finding]:
     """What concerns the whole run."""
     yield from _sanitizers(evidence.rows["sanitizer"], family)
     yield from _devices(evidence.rows["device"], family)
+    yield from _builds(evidence.rows["builds"], family)
+    yield from _tools(evidence.rows["tools"], evidence.rows["device"], family)
 
 
 def judge_case(
@@ -76,6 +78,51 @@ def _sanitizers(rows: Sequence[Row], family: str) -> Iterator[Finding]:
                 "A kernel accesses memory or synchronises wrongly; its results and times are in doubt.",
                 f"Read reports/sanitize.{row['tool']}.log.",
                 ("sanitizer",),
+            )
+
+
+def _builds(rows: Sequence[Row], family: str) -> Iterator[Finding]:
+    differing = [row for row in rows if row["sources"] > 1 or row["cubins"] > 1]
+    if differing:
+        seen = [
+            f"{row['kernel']} ({row['architecture']}): {row['sources']} sources and {row['cubins']} machine "
+            f"codes in {row['passes']} passes"
+            + (f", another in {row['odd_passes']}" if row["odd_passes"] else "")
+            for row in differing
+        ]
+        yield Finding(
+            "build-differs",
+            family,
+            DISAGREE,
+            None,
+            some(seen),
+            {"kernels": len(differing)},
+            "The passes measured different machine code, so their witnesses are not of the same work.",
+            "Look at `query RUN builds`; capture every pass from one state of the sources.",
+            ("builds",),
+        )
+
+
+def _tools(tools: Sequence[Row], devices: Sequence[Row], family: str) -> Iterator[Finding]:
+    versions: dict[str, dict[str, list[str]]] = {}
+    for row in tools:
+        versions.setdefault(row["name"], {})[row["version"]] = row["passes"].split(", ")
+    for row in devices:
+        passes = versions.setdefault("driver", {}).setdefault(row["driver_version"], [])
+        passes += [row["pass"]] if row["pass"] not in passes else []
+    for name, told in versions.items():
+        if len(told) > 1:
+            where = [f"{version or 'unknown'} in {', '.join(passes)}" for version, passes in told.items()]
+            yield Finding(
+                "tool-differs",
+                family,
+                DISAGREE,
+                None,
+                f"{name} is {'; '.join(where)}",
+                {"versions": len(told)},
+                "The passes ran with other software, which may run other work or measure it otherwise.",
+                "Capture every pass in one environment.",
+                ("tools", "device"),
             )
 
 

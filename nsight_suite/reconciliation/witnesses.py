@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from nsight_suite.errors import ForbiddenInference
-from nsight_suite.reconciliation.findings import CANNOT_ANSWER, DISAGREE, Finding
+from nsight_suite.reconciliation.findings import CANNOT_ANSWER, DISAGREE, MISSING_EVIDENCE, Finding
 
 Row = Mapping[str, Any]
 
@@ -16,10 +16,12 @@ Row = Mapping[str, Any]
 QUERIES = (
     "altered_counters",
     "artifacts",
+    "builds",
     "completeness",
     "copy_bandwidth",
     "device",
     "dram_bytes",
+    "evidence_rows",
     "findings",
     "graph_nodes",
     "invocations",
@@ -34,6 +36,7 @@ QUERIES = (
     "samples",
     "sources",
     "task_order",
+    "tools",
     "unknown_ranges",
     "validation",
 )
@@ -69,20 +72,22 @@ class Gap:
 
 @dataclass(frozen=True)
 class Evidence:
-    """Rows of every query in QUERIES, the cases in order, the gaps, and the faults told so far by case."""
+    """Rows of every query in QUERIES, the cases in order, and what is known of them.
+
+    `wanted` is what the run asked for (see `asked`), `faults` is what was told so far, by case.
+    """
 
     cases: Sequence[Row]
     rows: Mapping[str, Sequence[Row]]
     missing: Mapping[str, str] = field(default_factory=dict)
+    wanted: Sequence[Row] = ()
     gaps: tuple[Gap, ...] = ()
     faults: Mapping[str, Finding] = field(default_factory=dict)
 
-    def with_gaps(self, gaps: Sequence[Gap]) -> Evidence:
-        return replace(self, gaps=tuple(gaps))
-
     def with_faults(self, findings: Sequence[Finding]) -> Evidence:
-        """The same, knowing what disagrees already: what follows from a fault is told as that fault."""
-        faults = {one.case_id: one for one in reversed(findings) if one.case_id and one.verdict == DISAGREE}
+        """The same, knowing what disagrees or is missing: what follows from a fault is told as that fault."""
+        grave = [one for one in findings if one.verdict == DISAGREE or one.code == MISSING_EVIDENCE]
+        faults = {one.case_id: one for one in reversed(grave) if one.case_id}
         return replace(self, faults=faults)
 
     @cached_property
@@ -92,6 +97,14 @@ class Evidence:
             for row in rows:
                 found.setdefault((query, row.get("case_id")), []).append(row)
         return found
+
+    @cached_property
+    def _cases(self) -> Mapping[str, Row]:
+        return {case["case_id"]: case for case in self.cases}
+
+    def case(self, case_id: str | None) -> Row:
+        """The case of that id; empty when there is none."""
+        return self._cases.get(case_id or "", {})
 
     def of(self, query: str, case_id: str | None) -> list[Row]:
         """The rows of a query for one case, in the query's order."""
@@ -113,7 +126,7 @@ class Evidence:
     def gap(self, case: Row, tables: Sequence[str] = (), passes: Sequence[str] = ()) -> Gap | None:
         """The first gap that keeps these tables or passes from speaking about a case."""
         for gap in self.gaps:
-            if gap.graph_only and case["submission"] != "graph":
+            if gap.graph_only and case.get("submission") != "graph":
                 continue
             if gap.tables.intersection(tables) or gap.passes.intersection(passes):
                 return gap

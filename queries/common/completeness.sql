@@ -3,7 +3,7 @@
 -- pass                    nsys, ncu or ncu-warm
 -- case_id                 experiment:variant:submission:shape
 -- driven_invocations      invocations that the driver says it made; NULL when it did not say
--- seen_invocations        invocations in the report
+-- seen_invocations        invocations in the report; NULL when it does not tell which workload belongs to which
 -- expected_records        kernels (or whole replays) that those invocations must leave, as declared; NULL when undeclared
 -- seen_records            kernels (or workloads) in the report
 -- launches                launching calls in the invocations, by nsys; NULL for ncu
@@ -38,7 +38,13 @@ WITH on_device AS (
     LEFT JOIN launch AS l ON l.pass = k.pass AND l.launch_id = k.launch_id
     GROUP BY i.pass, i.case_id
     UNION ALL
-    SELECT pass, case_id, count(DISTINCT invocation), count(*), NULL, bool_or(workload = 'graph')
+    SELECT
+        pass,
+        case_id,
+        CASE WHEN count(invocation) = count(*) THEN count(DISTINCT invocation) END,
+        count(*),
+        NULL,
+        bool_or(workload = 'graph')
     FROM workload
     GROUP BY pass, case_id
 ), outputs AS (
@@ -52,7 +58,7 @@ SELECT
     coalesce(d.pass, s.pass) AS pass,
     c.case_id,
     d.invocations AS driven_invocations,
-    coalesce(s.invocations, 0) AS seen_invocations,
+    CASE WHEN s.pass IS NULL THEN 0 ELSE s.invocations END AS seen_invocations,
     d.invocations * CASE WHEN s.whole THEN 1 ELSE e.kernels END AS expected_records,
     coalesce(s.records, 0) AS seen_records,
     CASE WHEN coalesce(d.pass, s.pass) = 'nsys' THEN coalesce(l.launches, 0) END AS launches,

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from nsight_suite.command import run_command
-from nsight_suite.runfolder import read_json
+from nsight_suite.runfolder import RunFolder
 
 KINDS = ("experiments", "runs", "queries", "figures")
 
@@ -49,7 +49,7 @@ def _entries(kind: str) -> Mapping[str, str]:
         case "experiments":
             return {source.name: protocol.load(source.protocol).question for source in sources.experiments()}
         case "runs":
-            return {f"examples/{path.name}": _about_run(path / "run.json") for path in sources.recorded_runs()}
+            return {f"examples/{path.name}": _about_run(path) for path in sources.recorded_runs()}
         case "queries":
             return {query.name: query.about for query in querying.find_queries()}
         case _:
@@ -57,7 +57,7 @@ def _entries(kind: str) -> Mapping[str, str]:
 
 
 def _about_run(path: Path) -> str:
-    info = read_json(path)
+    info = RunFolder(path).read_run()
     return f"{info['experiment']}, {info['created_utc']}, {len(info['cases'])} cases, {info['state']}"
 
 

@@ -21,13 +21,14 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from nsight_suite.errors import SuiteError, UsageError
+from nsight_suite.runshape import PASS, PASS_OPTIONAL, RUN, RUN_OPTIONAL, Check, misshapen
 
 
 @dataclass(frozen=True)
@@ -79,25 +80,44 @@ class RunFolder:
         return self.path / "evidence.sqlite"
 
     def read_run(self) -> dict[str, Any]:
-        """The contents of run.json. Raises SuiteError when it is missing or damaged."""
-        return read_json(self.run_json)
+        """The contents of run.json. Raises SuiteError when it is missing, damaged or of another shape."""
+        return _shaped(self.run_json, RUN, RUN_OPTIONAL, "Copy the run again from where it was made.")
 
     def pass_records(self) -> dict[str, dict[str, Any]]:
-        """The record of every finished pass, by pass name."""
+        """The record of every finished pass, by pass name. Raises SuiteError like `read_run`."""
         # A killed process may leave files under temporary names, which begin with a dot.
-        return {path.stem: read_json(path) for path in sorted(self.passes.glob("[!.]*.json"))}
+        paths = sorted(self.passes.glob("[!.]*.json"))
+        way_out = "Without this file the pass counts as absent, and `capture --resume` makes it again."
+        return {path.stem: _shaped(path, PASS, PASS_OPTIONAL, way_out) for path in paths}
+
+
+def _shaped(
+    path: Path, needed: Mapping[str, Check], optional: Mapping[str, Check], way_out: str
+) -> dict[str, Any]:
+    data = read_json(path)
+    if wrong := misshapen(data, needed, optional):
+        raise SuiteError(f"{path} {wrong}.", way_out)
+    return data
 
 
 def read_json(path: Path) -> dict[str, Any]:
+    """The object in a JSON file. Raises UsageError when there is none, SuiteError when it cannot be read."""
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
+        data = json.loads(path.read_text(encoding="utf-8"), parse_constant=_refuse)
+        json.dumps(data, ensure_ascii=False).encode()  # half a surrogate pair could never be written again
     except FileNotFoundError as error:
         raise UsageError(f"{path} does not exist.") from error
-    except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
+    except OSError as error:
+        raise SuiteError(f"{path} cannot be read: {error.strerror}.") from error
+    except (ValueError, RecursionError) as error:
         raise SuiteError(f"{path} cannot be read: {error}.") from error
     if not isinstance(data, dict):
         raise SuiteError(f"{path} is not a JSON object.")
     return data
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(f"{constant} is no JSON")
 
 
 def write_json(path: Path, data: object) -> None:

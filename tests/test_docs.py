@@ -123,7 +123,15 @@ def example_run(tmp_path: Path) -> RunFolder:
     """A run of the example with its cases and one timing each, as its driver would record them."""
     source, run = find_experiment(str(EXAMPLE)), RunFolder(tmp_path / "run")
     cases = protocol.load(source.protocol).cases()
-    write_json(run.run_json, {"format": 1, "run_id": "scale-1", "experiment": "scale"})
+    about = {
+        "run_id": "scale-1",
+        "experiment": "scale",
+        "created_utc": "",
+        "source": "capture",
+        "state": "complete",
+    }
+    asked = {"quick": False, "device": 0, "passes": ["timing"], "cases": [case.case_id for case in cases]}
+    write_json(run.run_json, {**about, **asked})
     run.expected.parent.mkdir(parents=True)
     run.expected.write_text(source.expected.read_text())
     connection = store.empty_store()

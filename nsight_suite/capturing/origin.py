@@ -31,7 +31,7 @@ def refuse_another_origin(run: RunFolder, source: ExperimentSource, versions: Ma
 
     `versions` are those of the tools and libraries that are installed now.
     """
-    before, now = run.read_run().get("made_with", {}), made_with(source)
+    before, now = run.read_run().get("made_with") or {}, made_with(source)
     changed = [name for name in now if before.get(name) != now[name]]
     for record in run.pass_records().values():
         used = record["tools"] if record["state"] == "ok" else {}

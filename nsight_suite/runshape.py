@@ -1,0 +1,112 @@
+"""What run.json and passes/*.json must look like. Whatever reads them relies on it.
+
+A run may come from anywhere: names that become part of a path may hold nothing that leads out of the run.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from pathlib import PurePosixPath
+from typing import Any
+
+Check = Callable[[Any], bool]
+
+_NAME = re.compile(r"[A-Za-z0-9._-]*[A-Za-z0-9_-][A-Za-z0-9._-]*")
+_LARGEST = 2**63 - 1
+
+
+def _text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _name(value: Any) -> bool:
+    return isinstance(value, str) and bool(_NAME.fullmatch(value))
+
+
+def _flag(value: Any) -> bool:
+    return isinstance(value, bool)
+
+
+def _whole(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and -_LARGEST <= value <= _LARGEST
+
+
+def _duration(value: Any) -> bool:
+    return _whole(value) and value >= 0
+
+
+def _inside(value: Any) -> bool:
+    return (
+        _text(value)
+        and "\0" not in value
+        and not value.startswith("/")
+        and ".." not in PurePosixPath(value).parts
+    )
+
+
+def _or_null(check: Check) -> Check:
+    return lambda value: value is None or check(value)
+
+
+def _list_of(check: Check) -> Check:
+    return lambda value: isinstance(value, list) and all(map(check, value))
+
+
+def _map_to(check: Check) -> Check:
+    return lambda value: isinstance(value, dict) and all(map(check, value.values()))
+
+
+def _objects(needed: Mapping[str, Check], optional: Mapping[str, Check]) -> Check:
+    return _list_of(lambda value: isinstance(value, dict) and not misshapen(value, needed, optional))
+
+
+RUN: dict[str, Check] = {
+    "run_id": _text,
+    "experiment": _name,
+    "created_utc": _text,
+    "source": _text,
+    "state": _text,
+    "quick": _flag,
+    "device": _duration,
+    "passes": _list_of(_name),
+    "cases": _list_of(_text),
+}
+RUN_OPTIONAL: dict[str, Check] = {
+    "suite_version": _text,
+    "protocol_sha256": _text,
+    "made_with": _or_null(_map_to(_text)),
+    "argv": _list_of(_text),
+}
+_STEP: dict[str, Check] = {"argv": lambda value: bool(value) and _list_of(_text)(value)}
+_STEP_OPTIONAL: dict[str, Check] = {
+    "exit_status": _or_null(_whole),
+    "duration_ns": _or_null(_duration),
+    "timed_out": _flag,
+}
+_ARTIFACT: dict[str, Check] = {"path": _inside, "bytes": _duration, "sha256": _text, "private": _flag}
+PASS: dict[str, Check] = {
+    "state": _text,
+    "reason": _or_null(_text),
+    "exit_status": _or_null(_whole),
+    "started_utc": _or_null(_text),
+    "duration_ns": _or_null(_duration),
+    "steps": _objects(_STEP, _STEP_OPTIONAL),
+    "tools": _map_to(_or_null(_text)),
+    "options": _map_to(_or_null(_text)),
+    "artifacts": _objects(_ARTIFACT, {}),
+}
+PASS_OPTIONAL: dict[str, Check] = {"pass": _name}
+
+
+def misshapen(data: Mapping[str, Any], needed: Mapping[str, Check], optional: Mapping[str, Check]) -> str:
+    """The first key that is lacking or holds a value of the wrong kind, as text; empty when all is well."""
+    for key, check in needed.items():
+        if key not in data:
+            return f"lacks '{key}'"
+        if not check(data[key]):
+            return f"has a malformed '{key}'"
+    return next(
+        (f"has a malformed '{key}'" for key, check in optional.items() if key in data and not check(data[key])),
+        "",
+    )

@@ -57,7 +57,7 @@ FAULTS: dict[str, tuple[Edit, str, str]] = {
     "a batch of a nanosecond": (
         lambda rows: samples(rows, "batch_completion")[1].update(duration_ns=1),
         "batch-too-short",
-        "1 of 3 batches shorter than the device's work",
+        "1 of 21 batches shorter than the device's work",
     ),
     "events half as far apart": (scaled("batch_event_interval", 0.5), "batch-too-short", "took 35.0 µs"),
     "unprofiled times 1.4 times as long": (

@@ -71,6 +71,53 @@ def test_a_driver_s_own_failure_is_told_without_its_paths(connection: store.Conn
     assert rows(connection, "SELECT code, reason FROM finding") == [("driver-failed", "cannot load row.cubin")]
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "[" * 100_000,
+        '{"table": "sample", "round": ' + "[" * 100_000,
+        f'{{"table": "sample", "round": {"1" * 10_000}}}',
+    ],
+    ids=["nested", "nested value", "digits"],
+)
+def test_lines_that_no_parser_can_take_are_told(
+    connection: store.Connection, tmp_path: Path, line: str
+) -> None:
+    read(connection, tmp_path, line, SAMPLE, END)
+    assert findings(connection) == [("bad-line", "line 1")]
+    assert rows(connection, "SELECT count(*) FROM sample") == [1]
+
+
+def test_half_a_surrogate_pair_is_told_wherever_it_stands(connection: store.Connection, tmp_path: Path) -> None:
+    odd = "\ud800"
+    failed = {"table": "_end", "state": odd, "reason": odd}
+    read(connection, tmp_path, {**SAMPLE, odd: 1, "case_id": odd}, {"table": odd}, {odd: odd}, failed)
+    assert findings(connection) == [
+        ("bad-value", "sample.case_id"),
+        ("driver-failed", "timing.jsonl"),
+        ("unknown-column", "sample.?"),
+        ("unknown-table", "timing.jsonl: table ?"),
+        ("unknown-table", "timing.jsonl: table None"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("duration", "code"),
+    [("null", "no-duration"), ("NaN", "bad-value"), ("1.5", "bad-value"), ("Infinity", "bad-value")],
+)
+def test_a_duration_that_is_none_is_told(
+    connection: store.Connection, tmp_path: Path, duration: str, code: str
+) -> None:
+    read(connection, tmp_path, json.dumps(SAMPLE).replace(str(SAMPLE["duration_ns"]), duration), END)
+    assert findings(connection) == [(code, "sample.duration_ns")]
+    assert rows(connection, "SELECT duration_ns FROM sample") == [None]
+
+
+def test_a_failed_end_is_not_made_good_by_a_later_one(connection: store.Connection, tmp_path: Path) -> None:
+    read(connection, tmp_path, END, {"table": "_end", "state": "failed", "reason": "first"}, SAMPLE, END)
+    assert rows(connection, "SELECT code, reason FROM finding") == [("driver-failed", "first")]
+
+
 def test_what_does_not_fit_is_told_and_the_rest_is_kept(connection: store.Connection, tmp_path: Path) -> None:
     read(
         connection,

@@ -44,9 +44,10 @@ def read(connection: Connection, path: Path, pass_name: str) -> None:
     doubts: Counter[tuple[str, str]] = Counter()
     end: dict[str, Any] | None = None
     for record in _records(lines, doubts):
-        table = str(record.pop("table", None))
+        table = _storable(str(record.pop("table", None)))
         if table == "_end":
-            end = record
+            # Where several drivers wrote, one that failed is not made good by the next.
+            end = end if end and end.get("state") != "ok" else record
         elif table in TABLES:
             rows.setdefault(table, []).append(_fitting(table, record, pass_name, doubts))
         elif not table.startswith("_"):
@@ -66,7 +67,7 @@ def read(connection: Connection, path: Path, pass_name: str) -> None:
             )
         )
     elif end.get("state") != "ok":
-        reason = without_paths(str(end.get("reason") or "The driver gave no reason."))
+        reason = without_paths(_storable(str(end.get("reason") or "The driver gave no reason.")))
         found_doubts.append(("driver-failed", path.name, reason))
     note_doubts(connection, pass_name, found_doubts)
     count = sum(len(found) for found in rows.values())
@@ -78,6 +79,7 @@ _REASONS = {
     "unknown-table": "no table of the evidence, so it was left out.",
     "unknown-column": "no column of that table, so its values were left out.",
     "bad-value": "a value of the wrong type, read as NULL.",
+    "no-duration": "a measurement without its duration.",
     "other-pass": "named another pass than the file, and count as this one's.",
 }
 
@@ -86,7 +88,7 @@ def _records(lines: list[str], doubts: Counter[tuple[str, str]]) -> Iterator[dic
     for number, line in enumerate(lines, start=1):
         try:
             record = json.loads(line)
-        except json.JSONDecodeError:
+        except (ValueError, RecursionError):  # no JSON, an integer of thousands of digits, or nested too deep
             record = None
         if isinstance(record, dict):
             yield record
@@ -101,15 +103,22 @@ def _fitting(
     row: dict[str, object] = {"pass": pass_name}
     for name, value in record.items():
         if name not in types:
-            doubts["unknown-column", without_paths(f"{table}.{name}")] += 1
+            doubts["unknown-column", without_paths(_storable(f"{table}.{name}"))] += 1
         elif value is None or _fits(value, types[name]):
             row[name] = without_paths(value) if isinstance(value, str) else value
         else:
             doubts["bad-value", f"{table}.{name}"] += 1
+    if "duration_ns" in types and record.get("duration_ns") is None:
+        doubts["no-duration", f"{table}.duration_ns"] += 1
     if "pass" in types and row["pass"] != pass_name:
         doubts["other-pass", f"{table}.pass"] += 1
         row["pass"] = pass_name
     return row
+
+
+def _storable(text: str) -> str:
+    """Half a surrogate pair, which JSON can write and no database can hold, becomes a question mark."""
+    return text.encode("utf-8", "replace").decode()
 
 
 def _fits(value: object, kind: str) -> bool:
@@ -119,6 +128,6 @@ def _fits(value: object, kind: str) -> bool:
         return False
     if isinstance(value, int) and not -(2**63) <= value < 2**63:
         return False
-    if isinstance(value, str) and not value.isascii() and value.encode("utf-8", "replace").decode() != value:
-        return False  # half a surrogate pair, which JSON can write and no database can hold
+    if isinstance(value, str) and not value.isascii() and _storable(value) != value:
+        return False
     return isinstance(value, _PYTHON_TYPES[kind])

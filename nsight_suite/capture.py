@@ -6,21 +6,23 @@ Exit status: 0 reconciled; 1 the evidence disagrees; 2 something could not be me
 from __future__ import annotations
 
 import argparse
+import importlib
 import json
 import shlex
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 from nsight_suite.capturing.brought import build_from_reports, look_through
 from nsight_suite.capturing.folder import choose_folder, locked
 from nsight_suite.capturing.interruption import interruptible
-from nsight_suite.capturing.options import parse, refuse_contradictions
+from nsight_suite.capturing.options import choices, parse, refuse_contradictions
 from nsight_suite.capturing.origin import refuse_another_origin
 from nsight_suite.capturing.passes import PLAN_FILE, PassPlan
 from nsight_suite.capturing.plan import select
-from nsight_suite.capturing.preflight import Check, Inspect, blocking, inspect_machine, unmet_needs
+from nsight_suite.capturing.preflight import NO_GPU, Check, Inspect, blocking, inspect_machine, unmet_needs
 from nsight_suite.capturing.progress import display
-from nsight_suite.capturing.recorded import copy_run, recorded_run
+from nsight_suite.capturing.recorded import copy_run, origin_of, recorded_run
 from nsight_suite.capturing.session import (
     Request,
     is_complete,
@@ -38,6 +40,12 @@ from nsight_suite.protocol import load
 from nsight_suite.runfolder import RunFolder, write_text
 from nsight_suite.sources import ExperimentSource, find_experiment, find_run
 from nsight_suite.versions import library_versions
+
+# What the analysis imports only where it is used: if any is missing, that is told before anything is measured.
+FOR_THE_ANALYSIS = (
+    *("adbc_driver_manager", "adbc_driver_sqlite", "duckdb", "jinja2", "markupsafe", "matplotlib", "numpy"),
+    *("pandas", "rich", "sqlite_utils", "tabulate"),
+)
 
 
 def main(argv: Sequence[str] | None = None, *, inspect: Inspect = inspect_machine) -> int:
@@ -73,7 +81,8 @@ def _capture(options: argparse.Namespace, argv: list[str], inspect: Inspect) -> 
     needed = request.protocol.libraries(variants)
     checks = inspect(tools, run.path, request.device, needed) if todo else ()
     if todo and blocking(checks, todo, variants):
-        return _without_gpu(options, request, run, [check for check in checks if check.state == "missing"])
+        return _cannot_capture(options, request, [check for check in checks if check.state == "missing"])
+    _import_for_the_analysis()
     with locked(run):
         if options.resume:
             reopen_run(run, request)
@@ -134,6 +143,7 @@ def _from_reports(options: argparse.Namespace, argv: list[str]) -> tuple[RunFold
         raise UsageError("The reports do not tell their experiment.", "Name it: capture row --reports DIR.")
     source = find_experiment(options.experiment or str(brought.run and brought.run.read_run()["experiment"]))
     protocol = load(source.protocol)
+    _import_for_the_analysis()
     request = Request(source, protocol, select(protocol), options.device or 0, tuple(argv))
     run, run_id = choose_folder(options.out, protocol.name)
     with locked(run):
@@ -141,25 +151,44 @@ def _from_reports(options: argparse.Namespace, argv: list[str]) -> tuple[RunFold
     return run, source
 
 
-def _without_gpu(options: argparse.Namespace, request: Request, run: RunFolder, lacks: Sequence[Check]) -> int:
+def _cannot_capture(options: argparse.Namespace, request: Request, lacks: Sequence[Check]) -> int:
     """Say all that is missing and what can be done all the same; or do that, where it was asked for."""
     name = request.protocol.name
     recorded = recorded_run(name)
     missing = "\n".join(f"  {check.name}: {check.seen}\n    {check.remedy}" for check in lacks)
     what = f"This machine cannot capture '{name}':\n{missing}"
-    if options.or_recorded and recorded:
-        _say(f"{what}\n  Going on with the recorded run {recorded.name} instead.")
-        copy_run(recorded, run)
-        return analyse(run, request.source)
     if recorded is None:
         raise CannotMeasure(what, "Reports made on another machine can be analysed here: --reports DIR.")
+    if options.or_recorded and any(check.name == NO_GPU for check in lacks):
+        return _go_on_with(recorded, options, request, what)
+    look = f"    python -m nsight_suite.capture {name} --or-recorded\n" if not options.or_recorded else ""
     raise CannotMeasure(
         what,
-        f"A recorded run of it is examples/{recorded.name}. Next:\n"
+        f"A recorded run of it is examples/{recorded.name}. Next:\n{look}"
         f"    python -m nsight_suite.reconcile examples/{recorded.name}\n"
-        f"    python -m nsight_suite.query examples/{recorded.name} kernel_counts\n"
-        f"    python -m nsight_suite.capture {name} --or-recorded",
+        f"    python -m nsight_suite.query examples/{recorded.name} kernel_counts",
     )
+
+
+def _go_on_with(recorded: Path, options: argparse.Namespace, request: Request, what: str) -> int:
+    """Analyse a copy of the recorded run, and say last that nothing of it was measured here."""
+    if chosen := choices(options):
+        raise UsageError(
+            f"{what}\n  --or-recorded takes the recorded run as it is; --{chosen[0]} cannot change it.",
+            f"Leave it out, or ask for one case: python -m nsight_suite.reconcile {recorded.name} --case CASE.",
+        )
+    _import_for_the_analysis()
+    run, _ = choose_folder(options.out, f"recorded-{recorded.name}")
+    _say(f"{what}\n  Going on with the recorded run {recorded.name} instead.")
+    copy_run(recorded, run)
+    status = analyse(run, request.source)
+    print(f"These are the numbers of the recorded run {recorded.name} ({origin_of(run)}), not of this machine.")
+    return status
+
+
+def _import_for_the_analysis() -> None:
+    for package in FOR_THE_ANALYSIS:
+        importlib.import_module(package)
 
 
 def _print_commands(run: RunFolder, plans: Sequence[PassPlan]) -> None:

@@ -5,8 +5,15 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
+from contextlib import suppress
+from io import TextIOWrapper
 
 from nsight_suite.errors import SuiteError
+
+_INSTALL = (
+    "Install what the suite needs; in the checkout: python -m pip install . "
+    "(with its extras: '.[cuda13]', '.[cuda12]', '.[ncu]', '.[arrow]')."
+)
 
 
 def run_command(body: Callable[[], int]) -> int:
@@ -14,15 +21,37 @@ def run_command(body: Callable[[], int]) -> int:
 
     0: fine; 1: the evidence disagrees; 2: could not measure or answer, or a wrong call; 130: interrupted.
     """
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):  # names of kernels go beyond what some terminals can show
+            stream.reconfigure(errors="replace")
     try:
-        return body()
+        if sys.stdout is None:
+            raise SuiteError("Standard output is closed.", "Send it to /dev/null if it is not wanted.")
+        status = body()
+        sys.stdout.flush()
+        return status
     except SuiteError as error:
         print(f"nsight-suite: {error}", file=sys.stderr)
+        return 2
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.partition(".")[0] == __package__:
+            raise  # a fault of the suite's own, which no installation mends
+        print(f"nsight-suite: The package {error.name} is missing.\n  {_INSTALL}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print("nsight-suite: interrupted", file=sys.stderr)
         return 130
     except BrokenPipeError:
-        # The reader of our output went away (`| head`); Python would complain again while it closes stdout.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_output()  # the reader of our output went away (`| head`)
         return 0
+    except OSError as error:
+        _drop_output()
+        what = f"{error.strerror or error}" + (f": {error.filename}" if error.filename else "")
+        print(f"nsight-suite: the system refused something: {what}", file=sys.stderr)
+        return 2
+
+
+def _drop_output() -> None:
+    """What is still to be printed goes nowhere: Python would fail over it again while it closes stdout."""
+    with suppress(OSError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

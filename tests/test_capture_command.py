@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
+import sys
 from pathlib import Path
 from unittest import mock
 
@@ -60,9 +62,42 @@ def test_or_recorded_goes_on_with_a_copy(
         argv = [str(EXPERIMENT), "--or-recorded", "--out", "copy"]
         assert capture.main(argv, inspect=without_gpu) == 1
     assert analyse.call_args.args == (RunFolder(Path("copy")), find_experiment(str(EXPERIMENT)))
-    assert json.loads(Path("copy/run.json").read_text()) == made_elsewhere.read_run()
+    assert RunFolder(Path("copy")).read_run() == {**made_elsewhere.read_run(), "source": "recorded"}
     assert [path.name for path in tmp_path.iterdir()] == ["copy"]
-    assert "Going on with the recorded run" in capsys.readouterr().err
+    output = capsys.readouterr()
+    assert "Going on with the recorded run" in output.err
+    last = output.out.splitlines()[-1]
+    assert last.startswith(f"These are the numbers of the recorded run {made_elsewhere.path.name} (")
+    assert last.endswith("), not of this machine.")
+
+
+def test_the_recorded_run_is_never_taken_for_a_capture(
+    tmp_path: Path, capsys: Output, monkeypatch: pytest.MonkeyPatch, made_elsewhere: RunFolder
+):
+    """Its copy has a name of its own, no choice is quietly ignored, and only the lack of a GPU leads to it."""
+    monkeypatch.setattr(recorded, "recorded_runs", lambda: [made_elsewhere.path])
+    assert capture_fake("--or-recorded", "--quick", inspect=without_gpu) == 2
+    assert "--quick cannot change it" in capsys.readouterr().err
+
+    def without_library(*_: object) -> tuple[bench.Check, ...]:
+        return (*ready(), bench.Check("a library", "missing", "not found", "Install it.", (), ("other",)))
+
+    assert capture_fake("--or-recorded", inspect=without_library) == 2
+    assert "a library: not found\n    Install it." in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+    assert capture_fake("--or-recorded", inspect=without_gpu) == 0
+    assert [path.name.startswith("recorded-run-2") for path in Path("runs").iterdir()] == [True]
+
+
+def test_a_package_that_is_missing_is_told_before_anything_is_measured(
+    tmp_path: Path, capsys: Output, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setitem(sys.modules, "sqlite_utils", None)
+    assert capture_fake() == 2
+    message = capsys.readouterr().err
+    assert "The package sqlite_utils is missing" in message
+    assert "Traceback" not in message
+    assert not list(tmp_path.iterdir())
 
 
 def test_or_recorded_captures_where_there_is_a_gpu(tmp_path: Path):
@@ -109,6 +144,7 @@ def test_dry_run_prints_the_commands_and_does_nothing(tmp_path: Path, capsys: Ou
         (["--reports", "nowhere"], "There is no folder 'nowhere'"),
         (["--resume", "nowhere"], "There is no run 'nowhere'"),
         (["--reports", ".", "--quick"], "--quick cannot change it"),
+        (["--device", "-1"], "no device -1"),
     ],
 )
 def test_a_wrong_call_is_a_message_and_status_2(
@@ -236,7 +272,10 @@ def test_the_readmes_first_command(tmp_path: Path, capsys: Output, recorded_run:
     for name in ("report.html", "report.md", "evidence.duckdb", "evidence.sqlite"):
         assert (tmp_path / "copy" / name).is_file()
     assert list((tmp_path / "copy" / "figures").glob("*.png"))
-    assert "copy/report.html" in capsys.readouterr().out
+    output = capsys.readouterr().out
+    assert "copy/report.html" in output
+    assert re.search(r"recorded run row-h200 \(NVIDIA H200, 2026-\d\d-\d\d\), not of this machine\.\n$", output)
+    assert "a copy of a run that ships with the suite" in (tmp_path / "copy" / "report.md").read_text()
 
 
 def test_a_failed_pass_makes_the_status_2_even_when_the_rest_agrees(tmp_path: Path, made_elsewhere: RunFolder):

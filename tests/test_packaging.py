@@ -18,6 +18,8 @@ from pathlib import Path
 
 import pytest
 
+from nsight_suite.capture import FOR_THE_ANALYSIS
+
 ROOT = Path(__file__).resolve().parent.parent
 DATA = ("kernels", "capture", "queries", "figures", "examples")
 
@@ -132,6 +134,12 @@ def test_the_declared_dependencies_suffice_for_everything_after_the_passes(
     assert done.returncode == 0, done.stdout + done.stderr
     assert (tmp_path / "run" / "report.html").is_file()
     assert list((tmp_path / "run" / "figures").glob("*.png"))
+
+
+def test_capture_looks_for_every_dependency_before_it_measures() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    declared = {_normal(re.split(r"[^\w.-]", requirement)[0]) for requirement in project["dependencies"]}
+    assert {_normal(package) for package in FOR_THE_ANALYSIS} == declared
 
 
 def test_every_import_is_declared() -> None:

@@ -20,8 +20,7 @@ def parse(argv: Sequence[str], description: str | None) -> argparse.Namespace:
 
 def refuse_contradictions(options: argparse.Namespace) -> None:
     """Raises UsageError for options that cannot go together."""
-    chosen = [name for name in ("variants", "submissions", "shapes", "passes") if getattr(options, name)]
-    chosen += ["quick"] if options.quick else []
+    chosen = choices(options)
     for verb in ("resume", "reports"):
         if getattr(options, verb) and chosen:
             raise UsageError(
@@ -29,6 +28,14 @@ def refuse_contradictions(options: argparse.Namespace) -> None:
             )
     if options.resume and (options.out or options.reports or options.device is not None):
         raise UsageError("--resume goes with the experiment's name and --dry-run only.", "Leave out the rest.")
+    if options.device is not None and options.device < 0:
+        raise UsageError(f"There is no device {options.device}.", "Devices are numbered from 0.")
+
+
+def choices(options: argparse.Namespace) -> list[str]:
+    """The options that choose a part of the protocol, of those that were given."""
+    chosen = [name for name in ("variants", "submissions", "shapes", "passes") if getattr(options, name)]
+    return [*chosen, "quick"] if options.quick else chosen
 
 
 def _names(text: str) -> list[str]:

@@ -21,8 +21,10 @@ from nsight_suite.versions import distribution_version
 State = Literal["ok", "warning", "missing"]
 
 ALL_PASSES = KNOWN_PASSES
+# The check that fails where there is no GPU at all, or no driver for it.
+NO_GPU = "GPU and driver"
 _NCU_PASSES = ("ncu", "ncu-warm")
-_INSTALL = "pip install 'nsight-suite[cuda13]' (CUDA 13 drivers) or 'nsight-suite[cuda12]'"
+_INSTALL = "In the checkout: pip install '.[cuda13]' (CUDA 13 drivers), or '.[cuda12]' (CUDA 12 drivers)."
 _WANTED_DISK_BYTES = 1 << 30
 _LEAST_DISK_BYTES = 200 << 20
 
@@ -92,22 +94,16 @@ def unmet_needs(checks: Sequence[Check], passes: Sequence[str]) -> dict[str, str
 
 
 def _gpu(gpu: probes.Gpu, device: int) -> Check:
-    name = "GPU and driver"
     if gpu.problem:
         remedy = "Use a machine with an NVIDIA GPU and its driver; in a container, start it with its GPUs."
-        return Check(name, "missing", gpu.problem, remedy, ALL_PASSES)
+        return Check(NO_GPU, "missing", gpu.problem, remedy, ALL_PASSES)
     seen = (
         f"{', '.join(gpu.names)}; driver {gpu.driver_version or 'of unknown version'}, CUDA {gpu.cuda_version}"
     )
     if not 0 <= device < len(gpu.names):
-        return Check(
-            name,
-            "missing",
-            f"no device {device}: {seen}",
-            f"Choose --device from 0 to {len(gpu.names) - 1}.",
-            ALL_PASSES,
-        )
-    return Check(name, "ok", seen, "", ALL_PASSES)
+        remedy = f"Choose --device from 0 to {len(gpu.names) - 1}."
+        return Check("device", "missing", f"no device {device}: {seen}", remedy, ALL_PASSES)
+    return Check(NO_GPU, "ok", seen, "", ALL_PASSES)
 
 
 def _cupy(cupy: probes.Library) -> Check:
@@ -128,7 +124,9 @@ def _cuda_bindings(version: str | None, cuda_version: str | None) -> Check:
 
 def _nvtx(version: str | None) -> Check:
     if version is None:
-        return Check("nvtx", "missing", "not installed", f"{_INSTALL}; or pip install nvtx==0.2.11", ALL_PASSES)
+        return Check(
+            "nvtx", "missing", "not installed", f"{_INSTALL} Or: pip install nvtx==0.2.11.", ALL_PASSES
+        )
     return Check("nvtx", "ok", version, "", ALL_PASSES)
 
 

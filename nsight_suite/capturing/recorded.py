@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 
 from nsight_suite.errors import SuiteError
-from nsight_suite.runfolder import RunFolder, read_json
+from nsight_suite.runfolder import RunFolder, read_json, write_json
 from nsight_suite.sources import recorded_runs
 
 
@@ -18,7 +19,10 @@ def recorded_run(experiment: str) -> Path | None:
 
 
 def copy_run(recorded: Path, run: RunFolder) -> None:
-    """Copy a whole run, so that what is derived from it can be written again. All of it or nothing."""
+    """Copy a whole run, so that what is derived from it can be written again. All of it or nothing.
+
+    The copy's run.json says `"source": "recorded"`: nothing in it was measured by whoever made the copy.
+    """
     temporary = run.path.with_name(f".{run.path.name}.copying")
     try:
         shutil.rmtree(temporary, ignore_errors=True)
@@ -26,8 +30,17 @@ def copy_run(recorded: Path, run: RunFolder) -> None:
         shutil.copytree(recorded, temporary, copy_function=shutil.copyfile)
         for folder in (temporary, *(path for path in temporary.rglob("*") if path.is_dir())):
             folder.chmod(0o755)
+        copy = RunFolder(temporary)
+        write_json(copy.run_json, {**copy.read_run(), "source": "recorded"})
         temporary.replace(run.path)
     except OSError as error:
         raise SuiteError(f"Cannot copy {recorded} to {run.path}: {error.strerror or error}.") from error
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
+
+
+def origin_of(run: RunFolder) -> str:
+    """The device that a run was made on, as its driver told it, and the day."""
+    lines = (line for path in sorted(run.reports.glob("*.jsonl")) for line in path.read_text().splitlines())
+    devices = dict.fromkeys(record["name"] for record in map(json.loads, lines) if record["table"] == "device")
+    return ", ".join([*devices, str(run.read_run()["created_utc"])[:10]])

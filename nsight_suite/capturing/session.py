@@ -75,7 +75,7 @@ def resume_request(
     """What an interrupted run still is to cover. Raises UsageError when its protocol is no longer the same."""
     info = run.read_run()
     if info.get("source") != "capture":
-        raise UsageError(f"{run.path} was built from reports; there is nothing to resume.")
+        raise UsageError(f"{run.path} was not captured here; there is nothing to resume.")
     if info.get("protocol_sha256") != protocol.sha256:
         raise UsageError(
             f"The protocol {source.protocol} has changed since {run.path} was begun.",

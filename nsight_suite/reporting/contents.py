@@ -31,6 +31,12 @@ from nsight_suite.reporting.tables import TextTable, text_table
 from nsight_suite.runfolder import RunFolder
 from nsight_suite.sources import recorded_runs
 
+_SOURCES = {
+    "capture": "captured by the suite",
+    "reports": "built from reports made elsewhere",
+    "recorded": "a copy of a run that ships with the suite; nothing was measured by whoever wrote this report",
+}
+
 
 @dataclass(frozen=True)
 class Outcome:
@@ -176,9 +182,7 @@ def _facts(info: Mapping[str, Any]) -> dict[str, str]:
         "asked for with": shlex.join(map(str, info.get("argv") or ())),
         "made": str(info.get("created_utc") or ""),
         "state": str(info.get("state") or ""),
-        "source": {"capture": "captured by the suite", "reports": "built from reports made elsewhere"}.get(
-            str(info.get("source")), ""
-        ),
+        "source": _SOURCES.get(str(info.get("source")), ""),
         "size": "the protocol's quick run" if info.get("quick") else "the whole protocol",
         "captured by suite version": str(info.get("suite_version") or ""),
         "protocol, SHA-256": str(info.get("protocol_sha256") or ""),

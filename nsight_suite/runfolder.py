@@ -86,7 +86,7 @@ class RunFolder:
     def pass_records(self) -> dict[str, dict[str, Any]]:
         """The record of every finished pass, by pass name. Raises SuiteError like `read_run`."""
         # A killed process may leave files under temporary names, which begin with a dot.
-        paths = sorted(self.passes.glob("[!.]*.json"))
+        paths = [path for path in files_of(self.passes) if path.suffix == ".json" and path.name[0] != "."]
         way_out = "Without this file the pass counts as absent, and `capture --resume` makes it again."
         return {path.stem: _shaped(path, PASS, PASS_OPTIONAL, way_out) for path in paths}
 
@@ -100,14 +100,24 @@ def _shaped(
     return data
 
 
+def files_of(folder: Path) -> list[Path]:
+    """What a folder holds, by name; nothing where there is none. Raises SuiteError when it cannot be read."""
+    try:
+        return sorted(folder.iterdir())
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise SuiteError(f"{folder} cannot be read: {error.strerror}.") from error
+
+
 def read_json(path: Path) -> dict[str, Any]:
     """The object in a JSON file. Raises UsageError when there is none, SuiteError when it cannot be read."""
     try:
         data = json.loads(path.read_text(encoding="utf-8"), parse_constant=_refuse)
         json.dumps(data, ensure_ascii=False).encode()  # half a surrogate pair could never be written again
-    except FileNotFoundError as error:
-        raise UsageError(f"{path} does not exist.") from error
     except OSError as error:
+        if isinstance(error, FileNotFoundError) and not path.is_symlink():
+            raise UsageError(f"{path} does not exist.") from error
         raise SuiteError(f"{path} cannot be read: {error.strerror}.") from error
     except (ValueError, RecursionError) as error:
         raise SuiteError(f"{path} cannot be read: {error}.") from error
@@ -126,7 +136,7 @@ def write_json(path: Path, data: object) -> None:
 
 def write_text(path: Path, text: str) -> None:
     with replacing(path) as temporary:
-        temporary.write_text(text, encoding="utf-8")
+        temporary.write_text(text, encoding="utf-8", errors="replace")
 
 
 @contextmanager

@@ -82,8 +82,13 @@ def recorded_runs() -> list[Path]:
 def find_run(name_or_path: str | Path) -> Path:
     """A run folder by its path, or a recorded run by its name (`row-h200`, `examples/row-h200`)."""
     path = Path(name_or_path)
-    if (path / "run.json").is_file():
-        return path
+    try:
+        if "run.json" in (entry.name for entry in path.iterdir()):
+            return path
+    except (FileNotFoundError, NotADirectoryError, ValueError):
+        pass  # a recorded run's name, or none at all
+    except OSError as error:
+        raise UsageError(f"'{path}' cannot be read: {error.strerror}.") from error
     for recorded in recorded_runs():
         if str(name_or_path).rstrip("/") in (recorded.name, f"examples/{recorded.name}"):
             return recorded

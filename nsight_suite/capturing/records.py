@@ -72,6 +72,6 @@ def _progress(line: bytes) -> Progress | None:
 def _object(line: bytes) -> dict[str, Any] | None:
     try:
         data = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     return data if isinstance(data, dict) else None

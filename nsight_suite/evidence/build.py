@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
@@ -132,7 +133,9 @@ def _reports(run: RunFolder, name: str, protocol: Protocol) -> Iterator[list[tup
         [(f"{name}.csv", ncu), (f"{name}.ncu-rep", ncu_report)],
     ]
     for forms in known:
-        if there := [(run.reports / file, reader) for file, reader in forms if (run.reports / file).exists()]:
+        if there := [
+            (run.reports / file, reader) for file, reader in forms if os.path.lexists(run.reports / file)
+        ]:
             yield there
     for log in sorted(run.reports.glob(f"{name}.*.log")):
         yield [(log, sanitizer_log.read)]
@@ -144,11 +147,15 @@ def _read(connection: Connection, name: str, readers: list[tuple[Path, Reader]])
         try:
             reader(connection, path, name)
         except BadReport as error:
-            note_doubts(
-                connection, name, [("unreadable-report", path.name, f"{error.what} {error.way_out}".strip())]
-            )
+            _note_unreadable(connection, name, path, f"{error.what} {error.way_out}")
+        except OSError as error:
+            _note_unreadable(connection, name, path, f"{path.name} cannot be read: {error.strerror}.")
         else:
             return
+
+
+def _note_unreadable(connection: Connection, name: str, path: Path, reason: str) -> None:
+    note_doubts(connection, name, [("unreadable-report", path.name, reason.strip())])
 
 
 def _keep_first_version(connection: Connection) -> None:

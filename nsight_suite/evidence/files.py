@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from nsight_suite.evidence.notes import note_doubts
 from nsight_suite.evidence.store import Connection
-from nsight_suite.runfolder import RunFolder, sha256
+from nsight_suite.runfolder import RunFolder, files_of, sha256
 
 PassRecord = Mapping[str, Any]
 
@@ -20,7 +21,7 @@ def note_missing_report(connection: Connection, run: RunFolder, name: str, recor
         return
     files = [f"{name}.{suffix}" for suffix in readable]
     told = {Path(entry["path"]).name for entry in record.get("artifacts") or [] if not entry["private"]}
-    if any((run.reports / file).exists() or file in told for file in files):
+    if any(os.path.lexists(run.reports / file) or file in told for file in files):
         return  # a recorded file that is gone is told of by note_changed_files
     file = files[0]
     reason = f"reports/{file} is missing."
@@ -32,16 +33,23 @@ def note_missing_report(connection: Connection, run: RunFolder, name: str, recor
 def artifacts(run: RunFolder, records: Mapping[str, PassRecord]) -> Iterator[dict[str, object]]:
     """The rows of `artifact`: every file of protocol/ and reports/ as it is now."""
     private = {entry["path"]: bool(entry["private"]) for entry in _recorded_files(records)}
-    for path in sorted([*run.protocol.parent.glob("*"), *run.reports.glob("*")]):
+    for path in [*files_of(run.protocol.parent), *files_of(run.reports)]:
         if path.is_file() and not path.name.startswith("."):
             inside = path.relative_to(run.path).as_posix()
             yield {
                 "path": inside,
                 "role": _role(path),
                 "bytes": path.stat().st_size,
-                "sha256": sha256(path),
+                "sha256": _sha256_if_readable(path),
                 "private": private.get(inside, path.parent.name == "reports"),
             }
+
+
+def _sha256_if_readable(path: Path) -> str | None:
+    try:
+        return sha256(path)
+    except OSError:
+        return None
 
 
 def _role(path: Path) -> str:
@@ -54,8 +62,11 @@ def note_changed_files(connection: Connection, run: RunFolder, records: Mapping[
     """What a pass left must still be as it was. Private files may stay behind when a run is shared."""
     for entry in _recorded_files(records):
         path = run.path / entry["path"]
-        if path.is_file():
-            if sha256(path) != entry["sha256"]:
+        if os.path.lexists(path):
+            digest = _sha256_if_readable(path)
+            if digest is None:
+                _note_unreadable(connection, entry["pass"], path)
+            elif digest != entry["sha256"]:
                 reason = (
                     f"{entry['path']} is not the file that its pass left: it was changed or cut afterwards."
                 )
@@ -64,6 +75,14 @@ def note_changed_files(connection: Connection, run: RunFolder, records: Mapping[
             note_doubts(
                 connection, entry["pass"], [("missing-report", path.name, f"{entry['path']} is missing.")]
             )
+
+
+def _note_unreadable(connection: Connection, pass_name: str, path: Path) -> None:
+    """Unless its reader has told already why a file cannot be read."""
+    told = "SELECT count(*) FROM finding WHERE code = 'unreadable-report' AND pass = ? AND subject = ?"
+    if connection.execute(told, [pass_name, path.name]).fetchall() == [(0,)]:
+        reason = f"{path.name} is there, but it cannot be read."
+        note_doubts(connection, pass_name, [("unreadable-report", path.name, reason)])
 
 
 def _recorded_files(records: Mapping[str, PassRecord]) -> Iterator[dict[str, Any]]:

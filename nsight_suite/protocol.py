@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from nsight_suite.errors import UsageError
+from nsight_suite.tomltable import Table
 
 # ncu reads '/' in a range as nesting and '@' as the domain; the others break its filter or its CSV.
 _NAME = re.compile(r"[A-Za-z0-9._-]+")
@@ -23,6 +24,29 @@ _NAME = re.compile(r"[A-Za-z0-9._-]+")
 DOMAIN = "nsight_suite"
 
 KNOWN_PASSES = ("validate", "timing", "nsys", "ncu", "ncu-warm", "sanitize")
+SUBMISSIONS = ("stream", "graph")
+# Without these neither traffic nor the profiled kernels' time can be judged.
+DEFAULT_METRICS = ("dram__bytes_read.sum", "dram__bytes_write.sum", "gpu__time_duration.sum")
+
+_SECTIONS = (
+    *("experiment", "variants", "needs", "shapes", "fixtures", "tolerances", "timing", "passes", "metrics"),
+    "quick",
+)
+# The keys of [timing], each with the least that it may be.
+_TIMING = {"warmups": 0, "rounds": 1, "batch": 1, "graph_setups": 1}
+# The keys of [passes.NAME]: those of every pass, and those of some with what they may be.
+_OPTIONS = ("timeout_s", "invocations", "shapes")
+_NCU_OPTIONS = {
+    "cache_control": ("all", "none"),
+    "clock_control": ("none", "base"),
+    "graph_profiling": ("node", "graph"),
+}
+_OWN_OPTIONS: Mapping[str, Mapping[str, tuple[str, ...]]] = {
+    "nsys": {"graph_trace": ("node", "graph")},
+    "ncu": _NCU_OPTIONS,
+    "ncu-warm": _NCU_OPTIONS,
+    "sanitize": {"tools": ("memcheck", "racecheck", "synccheck", "initcheck")},
+}
 
 
 @dataclass(frozen=True)
@@ -103,7 +127,7 @@ class Protocol:
 
     def invocations(self, name: str, quick: bool) -> int:
         """Invocations of each case by any other pass."""
-        fewer = self.quick.get("invocations", {}) if quick else {}
+        fewer = self.quick["invocations"] if quick else {}
         return int(fewer.get(name, self.pass_settings(name).invocations))
 
     def pass_settings(self, name: str) -> PassSettings:
@@ -138,69 +162,79 @@ def load(path: Path) -> Protocol:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise UsageError(f"The protocol {path} is not valid TOML: {error}.") from error
     try:
-        return _parse(data, hashlib.sha256(text).hexdigest())
-    except KeyError as error:
-        raise UsageError(f"The protocol {path} lacks the key {error}.") from error
-    except (TypeError, ValueError, AttributeError) as error:
-        raise UsageError(f"The protocol {path} is malformed: {error}") from error
+        return _parse(Table("", data, _SECTIONS), hashlib.sha256(text).hexdigest())
+    except ValueError as error:
+        raise UsageError(f"The protocol {path} cannot be used: {error}.") from error
 
 
-def _parse(data: Mapping[str, Any], sha256: str) -> Protocol:
-    known = {
-        "experiment",
-        "variants",
-        "needs",
-        "shapes",
-        "fixtures",
-        "tolerances",
-        "timing",
-        "passes",
-        "metrics",
-        "quick",
-    }
-    if unknown := sorted(set(data) - known):
-        raise ValueError(f"unknown sections {', '.join(unknown)}")
-    head = data["experiment"]
-    timing = {key: int(value) for key, value in data["timing"].items()}
-    for name in (head["name"], *data["variants"], *head["submissions"], *data["shapes"]):
+def _parse(data: Table, sha256: str) -> Protocol:
+    head = data.table("experiment", ("name", "title", "question", "seed", "submissions", "passes"))
+    variants, shapes, needs = data.table("variants"), data.table("shapes"), data.table("needs", needed=False)
+    fixtures = data.table("fixtures", ("before", "held_out"))
+    tolerances = data.table("tolerances")
+    names = (head.text("name"), *variants.values, *head.texts("submissions"), *shapes.values)
+    for name in names:
         if not _NAME.fullmatch(name):
             raise ValueError(f"the name '{name}' may hold only letters, digits, '.', '_' and '-'")
+    for key in ("variants", "shapes"):
+        if not data.values[key]:
+            raise ValueError(f"[{key}] is empty")
+    timing = data.table("timing", tuple(_TIMING))
+    counts = {key: timing.whole(key, least=least) for key, least in _TIMING.items()}
     return Protocol(
-        name=head["name"],
-        title=head["title"],
-        question=head["question"],
-        seed=int(head["seed"]),
-        variants=dict(data["variants"]),
-        needs=_needs(data.get("needs", {}), data["variants"]),
-        submissions=tuple(head["submissions"]),
-        shapes=tuple(_shape(name, values, timing["batch"]) for name, values in data["shapes"].items()),
-        passes=tuple(_pass(name, data.get("passes", {}).get(name, {})) for name in head["passes"]),
-        fixtures=tuple(data["fixtures"]["before"]),
-        held_out=data["fixtures"]["held_out"],
-        tolerances={key: float(value) for key, value in data["tolerances"].items()},
-        timing=timing,
-        metrics=tuple(data.get("metrics", {}).get("names", ())),
-        quick=dict(data.get("quick", {})),
+        name=head.text("name"),
+        title=head.text("title"),
+        question=head.text("question"),
+        seed=head.whole("seed", least=0),
+        variants={name: variants.text(name) for name in variants.values},
+        needs={needs.among(name, variants.values, "variant"): needs.texts(name) for name in needs.values},
+        submissions=_each(head, "submissions", SUBMISSIONS, "submission"),
+        shapes=tuple(_shape(shapes.table(name), name, counts["batch"]) for name in shapes.values),
+        passes=_passes(head, data.table("passes", KNOWN_PASSES, needed=False), shapes.values),
+        fixtures=fixtures.texts("before"),
+        held_out=fixtures.text("held_out"),
+        tolerances={name: tolerances.number(name) for name in tolerances.values},
+        timing=counts,
+        metrics=data.table("metrics", ("names",), needed=False).texts("names", DEFAULT_METRICS),
+        quick=_quick(data.table("quick", ("shapes", "rounds", "invocations"), needed=False), shapes.values),
         sha256=sha256,
     )
 
 
-def _needs(data: Mapping[str, Any], variants: Collection[str]) -> dict[str, tuple[str, ...]]:
-    for variant, libraries in data.items():
-        if variant not in variants:
-            raise ValueError(f"[needs] names the variant '{variant}', which there is not")
-        if not isinstance(libraries, list) or not all(isinstance(library, str) for library in libraries):
-            raise ValueError(f"[needs] {variant} must be a list of shared libraries, like ['libcudnn.so.9']")
-    return {variant: tuple(libraries) for variant, libraries in data.items()}
+def _each(table: Table, key: str, known: Collection[str], kind: str) -> tuple[str, ...]:
+    return tuple(table.among(name, known, kind) for name in table.texts(key))
 
 
-def _shape(name: str, values: Mapping[str, Any], batch: int) -> Shape:
-    parameters = {key: int(value) for key, value in values.items() if key not in ("timed", "batch")}
-    return Shape(name, parameters, bool(values.get("timed", True)), int(values.get("batch", batch)))
+def _shape(table: Table, name: str, batch: int) -> Shape:
+    parameters = {key: table.whole(key, least=1) for key in table.values if key not in ("timed", "batch")}
+    return Shape(name, parameters, table.flag("timed", True), table.whole("batch", least=1, default=batch))
 
 
-def _pass(name: str, values: Mapping[str, Any]) -> PassSettings:
-    if name not in KNOWN_PASSES:
-        raise ValueError(f"unknown pass '{name}'; known: {', '.join(KNOWN_PASSES)}")
-    options = {key: value for key, value in values.items() if key not in ("timeout_s", "invocations")}
-    return PassSettings(name, int(values.get("timeout_s", 600)), int(values.get("invocations", 1)), options)
+def _passes(head: Table, tables: Table, shapes: Collection[str]) -> tuple[PassSettings, ...]:
+    settings = {name: _pass(tables, name, shapes) for name in KNOWN_PASSES}
+    return tuple(settings[name] for name in _each(head, "passes", KNOWN_PASSES, "pass"))
+
+
+def _pass(tables: Table, name: str, shapes: Collection[str]) -> PassSettings:
+    own = _OWN_OPTIONS.get(name, {})
+    table = tables.table(name, (*_OPTIONS, *own), needed=False)
+    options: dict[str, Any] = {}
+    for key in table.values:
+        if key == "shapes":
+            options[key] = list(_each(table, key, shapes, "shape"))
+        elif key == "tools":
+            options[key] = list(_each(table, key, own[key], "tool"))
+        elif key in own:
+            options[key] = table.among(table.text(key), own[key], key)
+    timeout_s = table.whole("timeout_s", least=1, default=600)
+    return PassSettings(name, timeout_s, table.whole("invocations", least=1, default=1), options)
+
+
+def _quick(table: Table, shapes: Collection[str]) -> dict[str, Any]:
+    fewer = table.table("invocations", KNOWN_PASSES, needed=False)
+    quick: dict[str, Any] = {"invocations": {name: fewer.whole(name, least=1) for name in fewer.values}}
+    if "shapes" in table.values:
+        quick["shapes"] = list(_each(table, "shapes", shapes, "shape"))
+    if "rounds" in table.values:
+        quick["rounds"] = table.whole("rounds", least=1)
+    return quick

@@ -65,7 +65,7 @@ def _query(arguments: argparse.Namespace) -> int:
     if arguments.name:
         result = run_named(store, arguments.name, experiment)
     else:
-        result = run_sql(store, sys.stdin.read() if arguments.sql == "-" else arguments.sql)
+        result = run_sql(store, _stdin() if arguments.sql == "-" else arguments.sql)
     if form == "parquet":
         formats.write_parquet(result, arguments.out)
     elif arguments.out:
@@ -73,6 +73,13 @@ def _query(arguments: argparse.Namespace) -> int:
     else:
         sys.stdout.write(formats.as_text(result, form))
     return 0
+
+
+def _stdin() -> str:
+    try:
+        return sys.stdin.read()
+    except UnicodeDecodeError as error:
+        raise UsageError(f"The SQL text is not valid UTF-8: {error.reason}.") from error
 
 
 def _documentation(arguments: argparse.Namespace) -> str:

@@ -127,10 +127,11 @@ def write_parquet(connection: duckdb.DuckDBPyConnection, folder: Path) -> None:
     for table in tables().values():
         with replacing(folder / f"{table.name}.parquet") as temporary:
             columns = ", ".join(_quoted(name) for name in table.column_names)
-            connection.execute(
-                f"COPY (SELECT {columns} FROM {_quoted(table.name)} ORDER BY ALL) TO '{_escaped(temporary)}' "
-                "(FORMAT parquet, COMPRESSION zstd)"
-            )
+            copy = f"COPY (SELECT {columns} FROM {_quoted(table.name)} ORDER BY ALL) TO '{_escaped(temporary)}'"
+            try:
+                connection.execute(f"{copy} (FORMAT parquet, COMPRESSION zstd)")
+            except duckdb.IOException as error:
+                raise SuiteError(f"Cannot write {folder}: {_first_line(error)}") from error
 
 
 def open_store(run: RunFolder, *, missing_as_empty: bool = False) -> Store:
@@ -255,8 +256,12 @@ def _create_expected(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
 
 def _refusing_view(table: Table, reason: str) -> str:
     """A view that nobody can read, in place of a table whose emptiness would be taken for an answer."""
-    # Every column is text that only a run can tell, or the optimizer would find that nothing has to be read.
-    columns = ", ".join(f"CAST(never AS {column.type}) AS {_quoted(column.name)}" for column in table.columns)
+    # Each column is another text that only a run can tell: of constants, or of columns that are all alike, the
+    # optimizer may find that no row can pass a condition, and then reads nothing.
+    columns = ", ".join(
+        f"CAST(concat(never, '{column.name}') AS {column.type}) AS {_quoted(column.name)}"
+        for column in table.columns
+    )
     refusal = _escaped(_REFUSAL.format(table=table.name, reason=reason))
     return (
         f"CREATE VIEW {_quoted(table.name)} AS SELECT {columns} FROM "

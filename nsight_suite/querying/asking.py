@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -117,13 +118,27 @@ def _execute(store: Store, sql: str) -> Result:
             store.connection.interrupt()
             raise
     return Result(
-        tuple(column[0] for column in described), tuple(_type(column[1]) for column in described), tuple(rows)
+        _told_apart([column[0] for column in described]),
+        tuple(_type(column[1]) for column in described),
+        tuple(rows),
     )
 
 
 def _fetch(store: Store, sql: str) -> tuple[list[Any], list[tuple[Any, ...]]]:
     answer = store.connection.execute(sql)
     return answer.description or [], answer.fetchall()
+
+
+def _told_apart(names: Iterable[str]) -> tuple[str, ...]:
+    """Column names without two that are the same; a second `name` becomes `name_1`, as DuckDB does it."""
+    found: dict[str, str] = {}
+    for name in names:
+        unique, number = name, 0
+        while unique.casefold() in found:
+            number += 1
+            unique = f"{name}_{number}"
+        found[unique.casefold()] = unique
+    return tuple(found.values())
 
 
 def _type(kind: object) -> str:

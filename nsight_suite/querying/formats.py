@@ -9,9 +9,11 @@ import csv
 import io
 import json
 import math
+import unicodedata
 from pathlib import Path
 from typing import Any
 
+from nsight_suite.errors import SuiteError
 from nsight_suite.querying.asking import Result
 from nsight_suite.runfolder import replacing
 
@@ -38,13 +40,13 @@ def as_text(result: Result, form: str) -> str:
             return json.dumps(records, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
     from tabulate import tabulate
 
-    rows = [[_cell(value, _WIDEST if form == "table" else None) for value in row] for row in result.rows]
+    rows = [[_cell(value, form) for value in row] for row in result.rows]
     numeric = ["right" if _numeric(kind) else "left" for kind in result.types]
     # Numbers are text already: tabulate would turn large integers into floats.
     return (
         tabulate(
             rows,
-            headers=list(result.columns),
+            headers=[_shown(name, form) for name in result.columns],
             tablefmt="github" if form == "md" else "simple",
             disable_numparse=True,
             colalign=numeric if rows else None,
@@ -55,7 +57,7 @@ def as_text(result: Result, form: str) -> str:
 
 def write_parquet(result: Result, path: Path) -> None:
     """Write the result to a Parquet file with the types of the query, whole or not at all."""
-    from nsight_suite.evidence.store import append, empty_store
+    from nsight_suite.evidence.store import DatabaseError, append, empty_store
 
     columns = dict(zip(result.columns, result.types, strict=True))
     with empty_store() as connection, replacing(path) as temporary:
@@ -64,7 +66,10 @@ def write_parquet(result: Result, path: Path) -> None:
         rows = ({name: _plain(value) for name, value in row.items()} for row in result.records())
         append(connection, "answer", columns, rows)
         target = str(temporary).replace("'", "''")
-        connection.execute(f"COPY answer TO '{target}' (FORMAT parquet, COMPRESSION zstd)")
+        try:
+            connection.execute(f"COPY answer TO '{target}' (FORMAT parquet, COMPRESSION zstd)")
+        except DatabaseError as error:
+            raise SuiteError(f"Cannot write {path}: {str(error).splitlines()[0]}") from error
 
 
 def _csv(result: Result) -> str:
@@ -75,9 +80,18 @@ def _csv(result: Result) -> str:
     return text.getvalue()
 
 
-def _cell(value: Any, widest: int | None) -> str:
-    text = _MISSING if value is None else str(_compact(value)).replace("\n", " ")
-    return f"{text[: widest - 1]}…" if widest and len(text) > widest else text
+def _cell(value: Any, form: str) -> str:
+    text = _MISSING if value is None else _shown(str(_compact(value)), form)
+    return f"{text[: _WIDEST - 1]}…" if form == "table" and len(text) > _WIDEST else text
+
+
+def _shown(text: str, form: str) -> str:
+    """Text on one line that no terminal obeys (ESC, NUL, marks that turn the direction) and no table breaks at."""
+    shown = "".join(
+        char.encode("unicode_escape").decode() if unicodedata.category(char).startswith("C") else char
+        for char in text.replace("\n", " ")
+    )
+    return shown.replace("|", "\\|") if form == "md" else shown
 
 
 def _compact(value: Any) -> Any:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from nsight_suite.command import run_command
 from nsight_suite.errors import UsageError
-from nsight_suite.runfolder import RunFolder, write_text
+from nsight_suite.runfolder import RunFolder
 from nsight_suite.sources import find_run
 
 if TYPE_CHECKING:
@@ -36,9 +36,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--case", action="append", metavar="CASE", help="show only this case; may be given again"
     )
-    parser.add_argument(
-        "--write", action="store_true", help="also write reconciliation.json into the run folder"
-    )
     arguments = parser.parse_args(argv)
     return run_command(lambda: _reconcile(arguments))
 
@@ -48,8 +45,6 @@ def _reconcile(arguments: argparse.Namespace) -> int:
 
     run = RunFolder(find_run(arguments.run))
     reconciliation = reconcile_run(run)
-    if arguments.write:
-        write_text(run.path / "reconciliation.json", table.to_json(reconciliation))
     shown = _only(reconciliation, arguments.case) if arguments.case else reconciliation
     if arguments.json:
         sys.stdout.write(table.to_json(shown))

@@ -60,14 +60,12 @@ def test_case_shows_one_case(synthetic_run: RunFolder, capsys: pytest.CaptureFix
     assert "The run has no case 'row:none'" in capsys.readouterr().err
 
 
-def test_nothing_is_written_unless_asked(synthetic_run: RunFolder, tmp_path: Path) -> None:
+def test_nothing_is_written(synthetic_run: RunFolder, tmp_path: Path) -> None:
     run = RunFolder(tmp_path / "run")
     shutil.copytree(synthetic_run.path, run.path)
     before = {path: path.stat().st_mtime_ns for path in run.path.rglob("*")}
     assert main([str(run.path)]) == 0
     assert {path: path.stat().st_mtime_ns for path in run.path.rglob("*")} == before
-    assert main([str(run.path), "--write"]) == 0
-    assert json.loads((run.path / "reconciliation.json").read_text())["exit_status"] == 0
 
 
 def test_a_fault_exits_2_or_1_and_leaves_no_traceback(synthetic_run: RunFolder, tmp_path: Path) -> None:

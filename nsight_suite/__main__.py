@@ -5,6 +5,8 @@ from __future__ import annotations
 import importlib
 import sys
 
+import nsight_suite
+
 VERBS = {
     "capture": "run an experiment in every pass that this machine allows, then reconcile",
     "doctor": "check GPU, driver, profilers and permissions, and say the remedies",
@@ -24,6 +26,9 @@ def main() -> int:
         sys.argv = [f"nsight-suite {verb}", *sys.argv[2:]]
         module = importlib.import_module(f"nsight_suite.{verb}")
         return int(module.main(sys.argv[1:]))
+    if verb == "--version":
+        print(f"nsight-suite {nsight_suite.__version__}")
+        return 0
     help_wanted = verb in ("-h", "--help", "")
     out = sys.stdout if help_wanted else sys.stderr
     if not help_wanted:

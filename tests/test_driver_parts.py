@@ -195,4 +195,4 @@ def test_without_its_packages_the_driver_says_what_is_missing(tmp_path: Path) ->
     end = json.loads(records.read_text().splitlines()[-1])
     assert (end["table"], end["state"]) == ("_end", "failed")
     assert "cupy" in end["reason"]
-    assert "nsight-suite[cuda13]" in end["reason"]
+    assert "pip install '.[cuda13]'" in end["reason"]

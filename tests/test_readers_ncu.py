@@ -412,5 +412,5 @@ def test_without_the_package_both_ways_out_are_told(
     monkeypatch.setitem(__import__("sys").modules, "ncu_report", None)
     with pytest.raises(BadReport) as caught:
         ncu_rep.read(connection, DATA / "ncu_graph_whole.ncu-rep", "ncu")
-    assert "pip install 'nsight-suite[ncu]'" in str(caught.value)
+    assert "pip install '.[ncu]'" in str(caught.value)
     assert "ncu --import ncu_graph_whole.ncu-rep --csv --page raw --print-units base" in str(caught.value)

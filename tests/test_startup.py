@@ -8,6 +8,7 @@ import sys
 
 import pytest
 
+from nsight_suite import __version__
 from nsight_suite.__main__ import VERBS
 
 HEAVY = ("cupy", "duckdb", "pandas", "numpy", "matplotlib", "jinja2", "rich", "sqlite_utils")
@@ -44,6 +45,13 @@ def test_import_is_cheap() -> None:
     runs = [json.loads(_python(_MEASURE)) for _ in range(3)]
     assert not set(HEAVY) & set(runs[0]["modules"])
     assert min(run["cpu_s"] for run in runs) <= IMPORT_CPU_S
+
+
+def test_version_is_that_of_the_project() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "nsight_suite", "--version"], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == f"nsight-suite {__version__}\n"
 
 
 @pytest.mark.parametrize("verb", VERBS)

@@ -13,7 +13,7 @@ from nsight_suite.driving.records import Records
 from nsight_suite.errors import CannotMeasure, SuiteError
 from nsight_suite.plan import Plan, load_plan
 
-_EXTRA = 'Install the suite with its GPU extra: pip install "nsight-suite[cuda13]" (or cuda12).'
+_EXTRA = "In the checkout: pip install '.[cuda13]' (or '.[cuda12]')."
 
 OK, CHECK_FAILED, COULD_NOT_MEASURE = 0, 1, 2
 

@@ -113,7 +113,7 @@ def _nvrtc() -> Any:
     except ImportError as error:
         raise CannotMeasure(
             "Kernels cannot be compiled: the package cuda-bindings is missing.",
-            'Install the suite with its GPU extra: pip install "nsight-suite[cuda13]" (or cuda12).',
+            "In the checkout: pip install '.[cuda13]' (or '.[cuda12]').",
         ) from error
     return nvrtc
 

@@ -1,4 +1,4 @@
--- One row per case, invocation and stage of a trace pass (instrumented, never timed).
+-- One row per case, invocation and stage that an instrumented build recorded; no pass of this version makes one.
 --
 -- case_id              experiment:variant:submission:shape
 -- invocation           ordinal of the invocation, from 0

@@ -24,7 +24,7 @@ def read(connection: Connection, path: Path, pass_name: str, requested: Sequence
     except ImportError as error:
         raise BadReport(
             f"{path.name} needs the package ncu-report, which is not installed.",
-            "Install it (pip install 'nsight-suite[ncu]'), or print the report as CSV: "
+            "Install it (in the checkout: pip install '.[ncu]'), or print the report as CSV: "
             f"ncu --import {path.name} --csv --page raw --print-units base --log-file {path.stem}.csv",
         ) from error
     try:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from nsight_suite.evidence.store import Store
     from nsight_suite.querying import Query, Result
     from nsight_suite.reconciliation.findings import Finding, Reconciliation
+    from nsight_suite.reconciliation.inference import Measured
 
 Rows = list[dict[str, Any]]
 
@@ -105,6 +106,24 @@ class Run:
         from nsight_suite.querying import run_sql
 
         return _shaped(run_sql(self._store, text), as_)
+
+    def measured(
+        self, quantity: str, case_id: str, *, caches: Literal["", "flushed", "warm"] = "", kernel: str = ""
+    ) -> Measured:
+        """A quantity of one case and how it was had, for the operations of `reconciliation.inference`.
+
+        quantity  completion, device_busy, dram_read_bytes …; docs/inference.md has them all
+        caches    flushed or warm, for what ncu counted
+        kernel    name of the kernel or a part of it, for what is told per kernel and a case with several
+
+        Raises UsageError for an unknown name, and CannotAnswer when the run does not hold the quantity.
+        """
+        from nsight_suite.reconciliation.measuring import CASES, measure
+
+        cases = {row["case_id"]: row for row in self.sql(CASES, as_="rows")}
+        if case_id not in cases:
+            raise UsageError(f"The run has no case '{case_id}'.", f"Its cases: {', '.join(cases)}.")
+        return measure(lambda name: self.query(name, as_="rows"), cases[case_id], quantity, caches, kernel)
 
     def reconcile(self) -> Reconciliation:
         """Judge the run: a verdict for every case in every family, with the findings behind them."""

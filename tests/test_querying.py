@@ -204,6 +204,21 @@ def test_a_missing_table_is_refused_not_empty(without_kernels: Store) -> None:
         run_sql(without_kernels, "SELECT count(*) FROM kernel")
 
 
+@pytest.mark.parametrize("table", ["kernel", "range", "sample", "counter", "variant_case"])
+def test_no_query_takes_a_missing_table_for_empty(store: Store, tmp_path: Path, table: str) -> None:
+    run = make_run(tmp_path / "run")
+    (run.evidence / f"{table}.parquet").unlink()
+    lacking, refused = open_store(run), 0
+    for name in QUERIES:
+        try:
+            answer = run_named(lacking, name, "row")
+        except CannotAnswer:
+            refused += 1
+        else:
+            assert answer == run_named(store, name, "row"), name
+    assert 0 < refused < len(QUERIES)
+
+
 def test_what_reads_other_tables_still_answers(without_kernels: Store) -> None:
     assert len(run_named(without_kernels, "host_completion").rows) == 12
     assert run_sql(without_kernels, "WITH kernel AS (SELECT 1) SELECT count(*) FROM kernel").rows == ((1,),)

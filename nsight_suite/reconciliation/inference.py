@@ -1,13 +1,14 @@
 """What may not be concluded is refused here, by code.
 
-Quantities carry how they were had. Operations on them return numbers, or raise ForbiddenInference with the
-code of the rule, why, and what to do instead. The reconciliation computes with the same operations.
+Quantities carry how they were had; `run.measured` makes them. Operations on them return numbers, or raise
+ForbiddenInference with the code of the rule, why, and what to do instead. The reconciliation computes with the
+same operations. See docs/inference.md.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import NoReturn
 
 from nsight_suite.errors import ForbiddenInference
@@ -19,11 +20,12 @@ from nsight_suite.reconciliation.witnesses import Evidence
 class Measured:
     """A number with its unit and its history.
 
-    unit    ns, byte, block, or 1
-    method  host-clock, host-clock-under-nsys, cuda-events, nsys-device, ncu-device, dram-counter, declared,
-            occupancy-limit, quantile-of-repeats, early-start-count
+    unit    ns, byte, block, %, or 1
+    method  host-clock, host-clock-under-nsys, cuda-events, nsys-device, ncu-device, ncu-counter, dram-counter,
+            declared, occupancy-limit, quantile-of-repeats, early-start-count
     caches  flushed, warm, or empty when it does not matter
     scope   invocation, kernel, kernel-sum, whole-graph, batch, device
+    traits  in what its case can differ from another: variant, submission, shape, kernels, declared bytes
     """
 
     value: float
@@ -33,6 +35,7 @@ class Measured:
     scope: str = "invocation"
     case_id: str = ""
     device_uuid: str = ""
+    traits: Mapping[str, object] = field(default_factory=dict, hash=False)
 
 
 @dataclass(frozen=True)
@@ -112,7 +115,7 @@ RULES = {
         Rule(
             "quantiles-are-not-confidence",
             "Quantiles of repeats are not confidence intervals.",
-            "Say that they are quantiles, of how many samples.",
+            "Compare by round: the query paired_speedup gives the spread of the ratios.",
             _has("samples", quantity="completion", **{"pass": "timing"}),
         ),
         Rule(
@@ -149,8 +152,8 @@ def completion(value_ns: float, case_id: str = "", *, under: str = "", device_uu
 
 
 def latency(measured: Measured) -> float:
-    """The value as a latency fit to publish, in ns."""
-    if measured.method != "host-clock":
+    """The value as a latency fit to publish, in ns: a median or a quantile of unprofiled completions."""
+    if measured.method not in ("host-clock", "quantile-of-repeats"):
         _refuse("profiled-is-no-latency", f"{_name(measured)} was had by {measured.method}.")
     return measured.value
 
@@ -172,6 +175,8 @@ def speedup(baseline: Measured, case: Measured) -> float:
     for measured in (baseline, case):
         if measured.method == "early-start-count":
             _refuse("early-start-is-no-speedup", f"{_name(measured)} counts starts.")
+        if measured.method == "quantile-of-repeats":
+            _refuse("quantiles-are-not-confidence", f"{_name(measured)} bounds no speed-up.")
         latency(measured)
     return ratio(baseline, case)
 
@@ -182,13 +187,16 @@ def profiler_cost(profiled: Measured, unprofiled: Measured) -> tuple[float, floa
     return difference(profiled, unprofiled), ratio(profiled, unprofiled)
 
 
-def cause_of_speedup(changes: Collection[str]) -> str:
-    """The cause of a difference between two times, when `changes` names the one thing that differs."""
+def attribute(baseline: Measured, case: Measured) -> str:
+    """What the difference between two completions is due to: the one trait in which their cases differ."""
+    for measured in (baseline, case):
+        latency(measured)
+    changes = [name for name in baseline.traits if baseline.traits[name] != case.traits.get(name)]
     if len(changes) != 1:
         _refuse(
-            "times-have-no-single-cause", f"The cases differ in {' and '.join(sorted(changes)) or 'nothing'}."
+            "times-have-no-single-cause", f"The cases differ in {' and '.join(changes) or 'nothing known'}."
         )
-    return next(iter(changes))
+    return changes[0]
 
 
 def bandwidth(moved: Measured, time: Measured) -> float:
@@ -205,23 +213,17 @@ def logical_rate(declared: Measured, time: Measured) -> float:
     return declared.value / _device_seconds(time, declared)
 
 
-def total_writes(kernels: Sequence[Measured]) -> float:
-    """All bytes that an invocation wrote to DRAM, from its workloads."""
-    for measured in kernels:
-        if measured.scope in ("kernel", "kernel-sum"):
-            _refuse("writes-left-in-cache", f"{_name(measured)} was counted kernel by kernel.")
-    return sum(measured.value for measured in kernels)
-
-
-def node_duration(measured: Measured) -> float:
-    """Duration of one graph node in ns."""
-    if measured.scope == "whole-graph":
-        _refuse("no-node-times", f"{_name(measured)} covers a whole replay.")
-    return kernel_duration(measured)
+def total_writes(measured: Measured) -> float:
+    """All bytes that an invocation wrote to DRAM."""
+    if measured.scope in ("kernel", "kernel-sum"):
+        _refuse("writes-left-in-cache", f"{_name(measured)} was counted kernel by kernel.")
+    return measured.value
 
 
 def kernel_duration(measured: Measured) -> float:
-    """Duration of device work in ns, as nsys timed it."""
+    """Duration of a kernel, graph node or other device work in ns, as nsys timed it."""
+    if measured.scope == "whole-graph":
+        _refuse("no-node-times", f"{_name(measured)} covers a whole replay.")
     if measured.method == "cuda-events":
         _refuse("event-intervals-hold-gaps", f"{_name(measured)} lies between two events.")
     if measured.method == "ncu-device":
@@ -231,21 +233,13 @@ def kernel_duration(measured: Measured) -> float:
     return measured.value
 
 
-def utilisation(measured: Measured, capacity: float) -> float:
-    """Share of a capacity that was in use."""
+def utilisation(measured: Measured) -> float:
+    """Share of a capacity that was in use, from 0 to 1."""
     if measured.method == "occupancy-limit":
         _refuse("limits-are-not-utilisation", f"{_name(measured)} is what could be resident.")
-    return measured.value / capacity
-
-
-def confidence_interval(bounds: Iterable[Measured]) -> tuple[float, ...]:
-    """The ends of a confidence interval."""
-    values = []
-    for measured in bounds:
-        if measured.method == "quantile-of-repeats":
-            _refuse("quantiles-are-not-confidence", f"{_name(measured)} is a quantile of samples.")
-        values.append(measured.value)
-    return tuple(values)
+    if measured.unit != "%":
+        raise ValueError(f"{measured.unit} is no share of anything")
+    return measured.value / 100
 
 
 def _comparable(one: Measured, other: Measured) -> None:

@@ -67,7 +67,7 @@ def queries_page() -> str:
         "# Named queries",
         "`python -m nsight_suite.query RUN NAME` runs one, `run.query(NAME)` does it from Python, and the same "
         "file runs in the DuckDB shell, started in the run's folder: `cd RUN && duckdb evidence.duckdb` (its "
-        "views name the Parquet files from there). Each is a file in `queries/common/`; an experiment's own, in "
+        "views name the Parquet files from there). Each is a file in `queries/common/`; an experiment's, in "
         "`queries/EXPERIMENT/`, come before common ones of the same name.",
     ]
     for query in find_queries():

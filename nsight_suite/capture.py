@@ -17,7 +17,7 @@ from nsight_suite.capturing.brought import build_from_reports, look_through
 from nsight_suite.capturing.folder import choose_folder, locked
 from nsight_suite.capturing.interruption import interruptible
 from nsight_suite.capturing.options import choices, parse, refuse_contradictions
-from nsight_suite.capturing.origin import refuse_another_origin
+from nsight_suite.capturing.origin import refuse_another_origin, refuse_incomplete
 from nsight_suite.capturing.passes import PLAN_FILE, PassPlan
 from nsight_suite.capturing.plan import select
 from nsight_suite.capturing.preflight import NO_GPU, Check, Inspect, blocking, inspect_machine, unmet_needs
@@ -119,6 +119,7 @@ def analyse(run: RunFolder, source: ExperimentSource) -> int:
 def _asked_for(options: argparse.Namespace, argv: list[str]) -> Request:
     source = find_experiment(options.experiment)
     protocol = load(source.protocol)
+    refuse_incomplete(source, protocol.name)
     selection = select(
         protocol,
         variants=options.variants,

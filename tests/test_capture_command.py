@@ -162,6 +162,22 @@ def test_an_unknown_experiment_names_the_known_ones(capsys: Output):
     assert "Name one of:" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("lacking", ["driver.py", "expected.sql", "kernels"])
+@pytest.mark.parametrize("dry", [[], ["--dry-run"]], ids=["run", "dry"])
+def test_an_experiment_that_is_not_whole(tmp_path: Path, capsys: Output, lacking: str, dry: list[str]):
+    shutil.copytree(EXPERIMENT, tmp_path / "fake")
+    (tmp_path / "fake" / lacking).rename(tmp_path / "away")
+    assert capture.main(["fake", *dry, "--out", "run"], inspect=ready) == 2
+    assert f"it lacks {tmp_path / 'fake' / lacking}" in capsys.readouterr().err
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_folder_of_another_name(tmp_path: Path, capsys: Output):
+    shutil.copytree(EXPERIMENT, tmp_path / "other")
+    assert capture.main(["other", "--dry-run"], inspect=ready) == 2
+    assert "calls its experiment 'fake', its folder is 'other'" in capsys.readouterr().err
+
+
 def test_no_experiment_at_all(capsys: Output):
     with pytest.raises(SystemExit) as ended:
         capture.main([])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -171,11 +172,11 @@ def reason_of_both(run: RunFolder) -> set[str]:
 def short_of_time(folder: Path) -> Path:
     """The fake experiment with two seconds for nsys."""
     copy = folder / "fake"
-    copy.mkdir()
-    for path in EXPERIMENT.glob("*.*"):
-        (copy / path.name).write_text(
-            path.read_text().replace("[passes.nsys]\ntimeout_s = 20", "[passes.nsys]\ntimeout_s = 2")
-        )
+    shutil.copytree(EXPERIMENT, copy)
+    protocol = copy / "protocol.toml"
+    protocol.write_text(
+        protocol.read_text().replace("[passes.nsys]\ntimeout_s = 20", "[passes.nsys]\ntimeout_s = 2")
+    )
     return copy
 
 

@@ -12,7 +12,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 # Each layer may import the layers above it in this list; the members of one layer do not know one another.
 LAYERS: tuple[frozenset[str], ...] = (
-    frozenset({"errors", "tomltable"}),
+    frozenset({"errors", "runshape", "tomltable"}),
     frozenset({"sources", "runfolder", "command", "versions"}),
     frozenset({"protocol"}),
     frozenset({"plan"}),

@@ -26,6 +26,25 @@ def made_with(source: ExperimentSource) -> dict[str, str]:
     }
 
 
+def refuse_incomplete(source: ExperimentSource, name: str) -> None:
+    """Raises UsageError when a file that every experiment has is missing, or `name` is not the folder's."""
+    there = {
+        source.driver: source.driver.is_file(),
+        source.expected: source.expected.is_file(),
+        source.kernels: source.kernels.is_dir(),
+    }
+    if lacking := [str(path) for path, found in there.items() if not found]:
+        raise UsageError(
+            f"The experiment '{name}' is not whole; it lacks {', '.join(lacking)}.",
+            "docs/adding-an-experiment.md tells what each file holds.",
+        )
+    if name != source.name:
+        raise UsageError(
+            f"The protocol {source.protocol} calls its experiment '{name}', its folder is '{source.name}'.",
+            "The two must be the same: commands find an experiment by either.",
+        )
+
+
 def refuse_another_origin(run: RunFolder, source: ExperimentSource, versions: Mapping[str, str]) -> None:
     """Raises UsageError when a pass made now would be made with anything else than those that are finished.
 

@@ -1,0 +1,1 @@
+// Never compiled: the fake driver launches nothing.

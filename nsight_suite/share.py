@@ -16,7 +16,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="nsight-suite share",
         description="Copy a run so that it can be published: reports reduced to what evidence is built from, "
-        "without environment, paths, host, user or logs. The copy gives the same evidence.",
+        "without environment, paths, host, user or logs; the GPU's name and UUID stay. The copy gives the same "
+        "evidence.",
     )
     parser.add_argument("run", metavar="RUN", help="the run folder")
     parser.add_argument(

@@ -81,12 +81,12 @@ def test_commands_in_the_pages_exist(page: Path) -> None:
 
 
 def test_ci_runs_what_readme_says() -> None:
-    """The second command of README, part by part."""
+    """README's command for the tests, part by part."""
     commands = re.findall(r"^python3 -m venv .*$", README, re.MULTILINE)
-    assert len(commands) == 2
+    assert len(commands) == 3
     script = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
     for part in ("pip install", "-e '.[dev]'", "-m pytest"):
-        assert part in commands[1]
+        assert part in commands[2]
         assert part.removeprefix("pip ") in script
 
 

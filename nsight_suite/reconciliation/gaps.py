@@ -6,6 +6,7 @@ Found before anything is judged, so that each fault is named once.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from nsight_suite.reconciliation.amounts import counted
@@ -58,7 +59,21 @@ def find_gaps(evidence: Evidence, run: RunFolder) -> list[Gap]:
     found += [gap for name, gap in _doubts(evidence.rows["findings"]) if name not in silent]
     found += _traces(evidence, found)
     found += _unknown_invocations(evidence)
-    return list({gap.subject: gap for gap in reversed(found)}.values())[::-1]
+    merged: dict[str, Gap] = {}
+    for gap in found:
+        merged[gap.subject] = _merged(merged[gap.subject], gap) if gap.subject in merged else gap
+    return list(merged.values())
+
+
+def _merged(first: Gap, other: Gap) -> Gap:
+    """Two gaps of one subject are one fault: told in the words of the first, out of reach for both."""
+    blocks = bool(other.passes | other.tables)
+    return replace(
+        first,
+        verdict=CANNOT_ANSWER if blocks else first.verdict,
+        passes=first.passes | other.passes,
+        tables=first.tables | other.tables,
+    )
 
 
 def _undeclared() -> Gap:

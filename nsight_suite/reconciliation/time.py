@@ -95,10 +95,17 @@ def _device_states(evidence: Evidence, bounds: Bounds) -> Iterator[Finding]:
 
 def _case(evidence: Evidence, case_id: str, bounds: Bounds, states: Sequence[Finding]) -> Iterator[Finding]:
     splits = evidence.of("launch_split_invocations", case_id)
-    samples = [row for row in evidence.of("samples", case_id) if row["pass"] == "timing"]
+    samples = [
+        row
+        for row in evidence.of("samples", case_id)
+        if row["pass"] == "timing" and row["duration_ns"] is not None
+    ]
     unprofiled = [row for row in samples if row["quantity"] == "completion"]
     if not unprofiled or not splits:
         yield _silent(evidence, case_id, bool(unprofiled))
+        return
+    if impossible := list(_impossible(case_id, splits)):
+        yield from impossible
         return
     # The profiled and the unprofiled process are compared below; refused at once if that must not be.
     cost = list(_cost(evidence, case_id, bounds, states))
@@ -115,6 +122,25 @@ def _case(evidence: Evidence, case_id: str, bounds: Bounds, states: Sequence[Fin
     yield from remainder
     if not any(finding.verdict == DISAGREE for finding in remainder):
         yield _agreement(case_id, unprofiled, splits)
+
+
+def _impossible(case_id: str, splits: Sequence[Row]) -> Iterator[Finding]:
+    """Kernels one by one take at least as long as their union, unless one ends before it starts."""
+    wrong = [
+        row for row in splits if row["kernel_sum_ns"] < row["kernel_union_ns"] or not row["device_union_ns"]
+    ]
+    if wrong:
+        yield Finding(
+            "impossible-time",
+            FAMILY,
+            DISAGREE,
+            case_id,
+            f"in {len(wrong)} of {len(splits)} invocations a kernel ends before or as it starts",
+            {"invocations": len(wrong)},
+            "The device's clock cannot do that: the report is damaged, or was changed.",
+            "Look at `query RUN timeline`, and capture the pass again.",
+            ("launch_split_invocations",),
+        )
 
 
 def _too_short(evidence: Evidence, case_id: str, samples: Sequence[Row], bounds: Bounds) -> Iterator[Finding]:

@@ -65,10 +65,8 @@ class Table:
 
     def texts(self, key: str, default: Collection[str] | None = None) -> tuple[str, ...]:
         value = self._get(key, default)
-        if isinstance(value, str) or not isinstance(value, list | tuple):
-            raise self._wrong(key, "a list of texts")
-        if not all(isinstance(one, str) for one in value):
-            raise self._wrong(key, "a list of texts")
+        if not isinstance(value, list | tuple) or not value or not all(isinstance(one, str) for one in value):
+            raise self._wrong(key, "a list of texts, at least one")
         return tuple(value)
 
     def _get(self, key: str, default: object) -> object:

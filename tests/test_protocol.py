@@ -35,6 +35,11 @@ def changed(folder: Path, old: str, new: str) -> Path:
         ("seed = 7", "seed = 7.5", "[experiment] seed must be a whole number from 0 on, not 7.5"),
         ('["stream", "graph"]', '["stream", "graf"]', "unknown submission 'graf'; did you mean 'graph'?"),
         ('["stream", "graph"]', '"stream"', "[experiment] submissions must be a list of texts"),
+        (
+            'before = ["normal"]',
+            "before = []",
+            "[fixtures] before must be a list of texts, at least one, not []",
+        ),
         ('["validate", "timing",', '["validate", "time",', "unknown pass 'time'; did you mean 'timing'?"),
         ("{ n = 8 }", "{ n = 8.5 }", "[shapes.small] n must be a whole number from 1 on, not 8.5"),
         ("{ n = 8 }", "{ n = '8' }", "[shapes.small] n must be a whole number from 1 on, not '8'"),

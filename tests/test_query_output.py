@@ -1,4 +1,4 @@
-"""Answers in every form: columns told apart, nothing that a terminal obeys, and files that cannot be written."""
+"""Answers in every form: columns told apart, nothing a terminal obeys, and files that cannot be written."""
 
 from __future__ import annotations
 

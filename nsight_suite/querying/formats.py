@@ -86,7 +86,7 @@ def _cell(value: Any, form: str) -> str:
 
 
 def _shown(text: str, form: str) -> str:
-    """Text on one line that no terminal obeys (ESC, NUL, marks that turn the direction) and no table breaks at."""
+    """Text on one line that no terminal obeys (ESC, NUL, marks of direction) and no table breaks at."""
     shown = "".join(
         char.encode("unicode_escape").decode() if unicodedata.category(char).startswith("C") else char
         for char in text.replace("\n", " ")

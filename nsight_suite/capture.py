@@ -13,7 +13,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from nsight_suite.capturing.brought import build_from_reports, look_through
+from nsight_suite.capturing.brought import build_from_reports, look_through, refuse_nothing_known
 from nsight_suite.capturing.folder import choose_folder, locked
 from nsight_suite.capturing.interruption import interruptible
 from nsight_suite.capturing.options import choices, parse, refuse_contradictions
@@ -106,6 +106,8 @@ def analyse(run: RunFolder, source: ExperimentSource) -> int:
 
     _say("evidence, reconciliation, figures and report …")
     build(run)
+    if run.read_run()["source"] == "reports":
+        refuse_nothing_known(run)
     reconciliation = reconcile_run(run)
     write_text(run.path / "reconciliation.json", to_json(reconciliation))
     drawn = draw(run, experiment=source)

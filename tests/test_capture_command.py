@@ -260,7 +260,7 @@ def test_a_report_without_its_export_is_exported_where_nsys_is(tmp_path: Path, m
     loose.mkdir()
     shutil.copy(made_elsewhere.reports / "nsys.nsys-rep", loose)
     assert capture_fake("--reports", str(loose), out=tmp_path / "with") == 0
-    assert (tmp_path / "with" / "reports" / "nsys.sqlite").read_bytes() == b"fake export of fake report\n"
+    assert b"fake report\n" in (tmp_path / "with" / "reports" / "nsys.sqlite").read_bytes()
     with mock.patch.object(capture, "find_tools", return_value={}):
         assert capture_fake("--reports", str(loose), out=tmp_path / "without") == 0
     record = RunFolder(tmp_path / "without").pass_records()["nsys"]

@@ -95,6 +95,16 @@ def test_only_the_marked_family_is_ended(tmp_path: Path):
         other.wait()
 
 
+def test_the_time_of_ending_what_is_left_is_not_the_child_s(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(process, "TERMINATE_PATIENCE_S", 3.0)
+    # The grandchild ignores SIGTERM before the child ends.
+    code = FAMILY.format(grandchild=DEAF, seconds=1)
+    started = time.monotonic()
+    ended = run(tmp_path, code)
+    assert time.monotonic() - started > 3.5
+    assert ended.duration_ns < 3e9
+
+
 def test_a_program_that_cannot_be_started(tmp_path: Path):
     environment = child_environment(os.environ, tmp_path)
     with pytest.raises(OSError, match="No such file"):

@@ -135,7 +135,7 @@ def test_a_failed_pass_is_tried_again_and_its_old_files_are_gone(
     monkeypatch.delenv("FAKE_NSYS")
     assert capture_fake("--resume", str(run.path)) == 0
     assert run.read_run()["state"] == "complete"
-    assert (run.reports / "nsys.sqlite").read_bytes() == b"fake export of fake report\n"
+    assert b"fake report\n" in (run.reports / "nsys.sqlite").read_bytes()
 
 
 def test_a_finished_run_needs_no_gpu_to_be_analysed_again(tmp_path: Path):

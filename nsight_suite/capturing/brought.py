@@ -9,13 +9,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from nsight_suite.capturing.diagnosis import why_no_output
 from nsight_suite.capturing.environment import without_secrets
 from nsight_suite.capturing.folder import copy_protocol
 from nsight_suite.capturing.making import artifacts, now_utc
 from nsight_suite.capturing.records import end_of_records
 from nsight_suite.capturing.session import Request, finish_run, start_run
 from nsight_suite.capturing.tools import Tool
-from nsight_suite.errors import UsageError
+from nsight_suite.errors import CannotAnswer, UsageError
 from nsight_suite.protocol import KNOWN_PASSES
 from nsight_suite.runfolder import RunFolder, replacing, write_json
 
@@ -98,10 +99,28 @@ def build_from_reports(
     finish_run(run, info, states)
 
 
+def refuse_nothing_known(run: RunFolder) -> None:
+    """Raises CannotAnswer when the evidence of brought reports names none of the experiment's cases."""
+    from nsight_suite.evidence.store import open_store
+
+    named = (
+        *("SELECT case_id FROM driven", "SELECT case_id FROM sample", "SELECT case_id FROM validation"),
+        *("SELECT name FROM range", "SELECT range_name FROM counter"),
+    )
+    sql = f"SELECT case_id FROM variant_case WHERE case_id IN ({' UNION ALL '.join(named)}) LIMIT 1"
+    if not open_store(run, missing_as_empty=True).rows(sql):
+        raise CannotAnswer(
+            f"The reports in {run.path} name no case of this experiment.",
+            "Were they made for another one? What they hold can be asked: python -m nsight_suite.query",
+        )
+
+
 def _pass_of(path: Path) -> str | None:
     if not path.is_file():
         return None
-    name = path.name.split(".")[0]
+    name, *rest = path.name.split(".")
+    if name == "sanitize" and path.suffix == ".log" and len(rest) != 2:
+        return None  # of which of its tools?
     suffixes = _SUFFIXES.get(name, (".jsonl",))
     return name if name in KNOWN_PASSES and path.suffix in suffixes else None
 
@@ -131,7 +150,7 @@ def _export(run: RunFolder, name: str, tools: Mapping[str, Tool]) -> str | None:
         answer = subprocess.run(
             argv, cwd=run.reports, capture_output=True, text=True, errors="replace", timeout=600, check=False
         )
-        if answer.returncode == 0 and unfinished.is_file():
+        if answer.returncode == 0 and not why_no_output(unfinished):
             unfinished.replace(export)
             return None
     except (OSError, subprocess.TimeoutExpired) as error:

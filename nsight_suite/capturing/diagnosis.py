@@ -7,7 +7,9 @@ whatever the driver returned, and both can leave a well-formed report of almost 
 from __future__ import annotations
 
 import re
+import sqlite3
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -45,8 +47,31 @@ def why_failed(plan: PassPlan, results: Sequence[StepResult], work: Path, log: P
             return f"{_program(result.step)} ended with {_status(result.ended)}. {_last_line(text)}"
     for step in plan.steps:
         for name in step.outputs:
-            if not (work / name).is_file() or not (work / name).stat().st_size:
-                return f"{_program(step)} ended well but wrote no {name}. {_last_line(text)}"
+            if reason := why_no_output(work / name):
+                return f"{_program(step)} ended well but {reason}. {_last_line(text)}"
+    return None
+
+
+def why_no_output(path: Path) -> str | None:
+    """Why what a program should have written is no output of its own; None when it is one."""
+    if path.is_symlink():
+        return f"left a symbolic link in place of {path.name}"
+    if not path.is_file() or not path.stat().st_size:
+        return f"wrote no {path.name}"
+    return _why_no_export(path) if path.suffix == ".sqlite" else None
+
+
+def _why_no_export(path: Path) -> str | None:
+    try:
+        with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as export:
+            tables = export.execute(
+                "SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name"
+            ).fetchall()
+            if not tables:
+                return f"wrote a {path.name} without any table"
+            export.execute(f'SELECT * FROM "{tables[0][0]}" LIMIT 1').fetchall()
+    except sqlite3.Error as error:
+        return f"wrote a {path.name} that is no whole SQLite database: {error}"
     return None
 
 

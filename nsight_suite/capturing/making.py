@@ -107,7 +107,7 @@ def _run_steps(run: RunFolder, plan: PassPlan, report: Report) -> list[StepResul
         raise SuiteError(f"Cannot write into {run.path}: {error.strerror}.") from error
     write_json(work / PLAN_FILE, plan.plan.as_json())
     environment = child_environment(os.environ, work.resolve(), package_root())
-    deadline = time.monotonic() + plan.timeout_s
+    left_s = float(plan.timeout_s)
     results = []
     for step in plan.steps:
         if not all((work / name).is_file() for name in step.needs):
@@ -119,7 +119,7 @@ def _run_steps(run: RunFolder, plan: PassPlan, report: Report) -> list[StepResul
                 folder=work,
                 environment=environment,
                 log=log,
-                timeout_s=max(0.0, deadline - time.monotonic()),
+                timeout_s=max(0.0, left_s),
                 stdout=work / step.stdout if step.stdout else None,
                 tick=tick,
             )
@@ -127,6 +127,7 @@ def _run_steps(run: RunFolder, plan: PassPlan, report: Report) -> list[StepResul
             results.append(StepResult(step, None, error.strerror or str(error)))
             continue
         results.append(StepResult(step, ended))
+        left_s -= ended.duration_ns / 1e9
         if ended.timed_out:
             break
     return results
@@ -148,15 +149,20 @@ def _keep_outputs(run: RunFolder, plan: PassPlan) -> None:
     run.reports.mkdir(parents=True, exist_ok=True)
     for step in plan.steps:
         for name in step.outputs:
-            if name != step.records and (work / name).is_file():
+            if name != step.records and _is_plain(work / name):
                 (work / name).replace(run.reports / name)
     if records := _records_to_keep(plan.steps, work):
         records.replace(run.reports / f"{plan.name}.jsonl")
 
 
+def _is_plain(path: Path) -> bool:
+    """A file of the pass itself: what a link leads to may be anybody's."""
+    return path.is_file() and not path.is_symlink()
+
+
 def _records_to_keep(steps: tuple[Step, ...], work: Path) -> Path | None:
     """The driver's records; of several driver runs the first that did not end well, else the first."""
-    paths = [work / step.records for step in steps if step.records and (work / step.records).is_file()]
+    paths = [work / step.records for step in steps if step.records and _is_plain(work / step.records)]
     bad = [path for path in paths if (end_of_records(path) or {}).get("state") != "ok"]
     return next(iter(bad or paths), None)
 

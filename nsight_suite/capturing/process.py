@@ -20,7 +20,10 @@ _TICK_S = 0.25
 
 @dataclass(frozen=True)
 class Ended:
-    """How a child ended. `exit_status` is negative for a signal, and None when the suite ended it."""
+    """How a child ended. `exit_status` is negative for a signal, and None when the suite ended it.
+
+    `duration_ns` is the child's own; ending what it left behind comes on top.
+    """
 
     exit_status: int | None
     duration_ns: int
@@ -61,11 +64,12 @@ def run_child(
         )
         try:
             ended = _wait(process, deadline, tick)
+            duration_ns = time.monotonic_ns() - started
         finally:
             end_family(environment[MARKER], session=process.pid, reap=process.poll)
             process.wait()
     status = process.returncode if ended else None
-    return Ended(status, time.monotonic_ns() - started, not ended)
+    return Ended(status, duration_ns, not ended)
 
 
 def end_family(mark: str, *, session: int | None = None, reap: Callable[[], object] = lambda: None) -> int:

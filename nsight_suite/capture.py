@@ -13,7 +13,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from nsight_suite.capturing.brought import build_from_reports, look_through, refuse_nothing_known
+from nsight_suite.capturing.brought import build_from_reports, look_through
 from nsight_suite.capturing.folder import choose_folder, locked
 from nsight_suite.capturing.interruption import interruptible
 from nsight_suite.capturing.options import choices, parse, refuse_contradictions
@@ -35,7 +35,7 @@ from nsight_suite.capturing.session import (
 )
 from nsight_suite.capturing.tools import find_tools
 from nsight_suite.command import run_command
-from nsight_suite.errors import CannotMeasure, UsageError
+from nsight_suite.errors import CannotAnswer, CannotMeasure, UsageError
 from nsight_suite.protocol import load
 from nsight_suite.runfolder import RunFolder, write_text
 from nsight_suite.sources import ExperimentSource, find_experiment, find_run
@@ -107,7 +107,7 @@ def analyse(run: RunFolder, source: ExperimentSource) -> int:
     _say("evidence, reconciliation, figures and report …")
     build(run)
     if run.read_run()["source"] == "reports":
-        refuse_nothing_known(run)
+        _refuse_nothing_known(run)
     reconciliation = reconcile_run(run)
     write_text(run.path / "reconciliation.json", to_json(reconciliation))
     drawn = draw(run, experiment=source)
@@ -116,6 +116,22 @@ def analyse(run: RunFolder, source: ExperimentSource) -> int:
     print(render(reconciliation, colour=sys.stdout.isatty()))
     print(f"Run: {run.path}\nReport: {html}")
     return reconciliation.exit_status or (0 if is_complete(run) else 2)
+
+
+def _refuse_nothing_known(run: RunFolder) -> None:
+    """Raises CannotAnswer when the evidence of brought reports names none of the experiment's cases."""
+    from nsight_suite.evidence.store import open_store
+
+    named = (
+        *("SELECT case_id FROM driven", "SELECT case_id FROM sample", "SELECT case_id FROM validation"),
+        *("SELECT name FROM range", "SELECT range_name FROM counter"),
+    )
+    sql = f"SELECT case_id FROM variant_case WHERE case_id IN ({' UNION ALL '.join(named)}) LIMIT 1"
+    if not open_store(run, missing_as_empty=True).rows(sql):
+        raise CannotAnswer(
+            f"The reports in {run.path} name no case of this experiment.",
+            "Were they made for another one? What they hold can be asked: python -m nsight_suite.query",
+        )
 
 
 def _asked_for(options: argparse.Namespace, argv: list[str]) -> Request:

@@ -16,7 +16,7 @@ from nsight_suite.capturing.making import artifacts, now_utc
 from nsight_suite.capturing.records import end_of_records
 from nsight_suite.capturing.session import Request, finish_run, start_run
 from nsight_suite.capturing.tools import Tool
-from nsight_suite.errors import CannotAnswer, UsageError
+from nsight_suite.errors import UsageError
 from nsight_suite.protocol import KNOWN_PASSES
 from nsight_suite.runfolder import RunFolder, replacing, write_json
 
@@ -97,22 +97,6 @@ def build_from_reports(
         write_json(run.passes / f"{name}.json", record)
         states.append(record["state"])
     finish_run(run, info, states)
-
-
-def refuse_nothing_known(run: RunFolder) -> None:
-    """Raises CannotAnswer when the evidence of brought reports names none of the experiment's cases."""
-    from nsight_suite.evidence.store import open_store
-
-    named = (
-        *("SELECT case_id FROM driven", "SELECT case_id FROM sample", "SELECT case_id FROM validation"),
-        *("SELECT name FROM range", "SELECT range_name FROM counter"),
-    )
-    sql = f"SELECT case_id FROM variant_case WHERE case_id IN ({' UNION ALL '.join(named)}) LIMIT 1"
-    if not open_store(run, missing_as_empty=True).rows(sql):
-        raise CannotAnswer(
-            f"The reports in {run.path} name no case of this experiment.",
-            "Were they made for another one? What they hold can be asked: python -m nsight_suite.query",
-        )
 
 
 def _pass_of(path: Path) -> str | None:

@@ -409,6 +409,18 @@ FAULTS = {
         STAGED,
         "pass ncu: graph_node 0 of 1",
     ),
+    "every wait is deleted": (
+        "DELETE FROM @sync",
+        "missing-evidence",
+        None,
+        "none of 90 invocations waits for the device",
+    ),
+    "the waits of a case are deleted": (
+        "DELETE FROM @sync WHERE range_id % 18 = 11",
+        "missing-evidence",
+        LARGE,
+        "pass nsys: sync waits 0 of 5",
+    ),
     "graph setup is deleted": (
         "DELETE FROM @graph_setup",
         "missing-evidence",

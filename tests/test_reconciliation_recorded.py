@@ -83,6 +83,10 @@ FAULTS = {
         "name IN ('row_exp', 'row_sum') AND graph_node_id IS NOT NULL",
         1,
     ),
+    "missing-evidence": ("sync", "DELETE FROM sync", 2),
+    "build-differs": ("build", "UPDATE build SET cubin_sha256 = '00' WHERE pass = 'ncu'", 1),
+    "tool-differs": ("tool", "UPDATE tool SET version = '1' WHERE pass = 'ncu' AND name = 'cupy'", 1),
+    "unknown-invocation": ("counter", "UPDATE counter SET invocation = NULL", 2),
     "failed-validation": (
         "validation",
         f"UPDATE validation SET passed = false WHERE case_id = '{LARGE}' AND held_out",

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from nsight_suite.reconciliation.amounts import counted
-from nsight_suite.reconciliation.findings import CANNOT_ANSWER, DISAGREE, EXPLAINED
+from nsight_suite.reconciliation.findings import CANNOT_ANSWER, DISAGREE, EXPLAINED, MISSING_EVIDENCE
 from nsight_suite.reconciliation.witnesses import Evidence, Gap, Row
 from nsight_suite.runfolder import RunFolder, sha256
 
@@ -59,6 +59,7 @@ def find_gaps(evidence: Evidence, run: RunFolder) -> list[Gap]:
     found += [gap for name, gap in _doubts(evidence.rows["findings"]) if name not in silent]
     found += _traces(evidence, found)
     found += _unknown_invocations(evidence)
+    found += _waits(evidence, found)
     merged: dict[str, Gap] = {}
     for gap in found:
         merged[gap.subject] = _merged(merged[gap.subject], gap) if gap.subject in merged else gap
@@ -178,6 +179,23 @@ def _doubts(rows: Sequence[Row]) -> Iterator[tuple[str | None, Gap]]:
                 graph_only=code == GRAPH_LEVEL,
                 sources=("findings",),
             ),
+        )
+
+
+def _waits(evidence: Evidence, gaps: Sequence[Gap]) -> Iterator[Gap]:
+    """Invocations of which none waits: how their time divides cannot be told."""
+    if any(gap.tables & {"sync", "range", "variant_case"} or "nsys" in gap.passes for gap in gaps):
+        return
+    rows = evidence.rows["invocations"]
+    if rows and not any(row["origin"] == "sync" for row in evidence.rows["evidence_rows"]):
+        yield Gap(
+            MISSING_EVIDENCE,
+            "sync",
+            f"none of {len(rows)} invocations waits for the device",
+            "When the host had its answer is unknown.",
+            "Rebuild the evidence from its reports, or capture the pass nsys again.",
+            tables=frozenset({"sync"}),
+            sources=("evidence_rows", "invocations"),
         )
 
 

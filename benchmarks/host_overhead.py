@@ -113,30 +113,23 @@ def compare_paths(plan: Any, repeats: int) -> int:
 def benches() -> dict[str, Any]:
     """A bench for each way to call the driver."""
     import cupy
+    from cuda.bindings import driver
 
     from nsight_suite.driving.bench import Bench
 
-    class CupyLaunch(Bench):
+    class BindingsAlone(Bench):
+        def synchronize_call(self) -> Callable[[], Any]:
+            return partial(driver.cuStreamSynchronize, self.device.stream)
+
+    class CupyAlone(Bench):
         def kernel_call(self, function: Any, sizes: Sequence[int], parameters: int) -> Callable[[], Any]:
             stream = int(self.device.stream)
             return partial(cupy.cuda.driver.launchKernel, int(function), *sizes, stream, parameters, 0)
 
-    class CupyRest(Bench):
         def graph_call(self, executable: Any) -> Callable[[], Any]:
             return partial(cupy.cuda.runtime.graphLaunch, int(executable), int(self.device.stream))
 
-        def synchronize_call(self) -> Callable[[], Any]:
-            return partial(cupy.cuda.runtime.streamSynchronize, int(self.device.stream))
-
-    class Cupy(CupyLaunch, CupyRest):
-        pass
-
-    return {
-        "cuda.bindings": Bench,
-        "cupy": Cupy,
-        "bindings launch, cupy rest": CupyRest,
-        "cupy launch, bindings rest": CupyLaunch,
-    }
+    return {"as the suite does": Bench, "cuda.bindings alone": BindingsAlone, "CuPy alone": CupyAlone}
 
 
 def row_plan(arguments: argparse.Namespace) -> Any:

@@ -126,7 +126,7 @@ def gpu(monkeypatch: pytest.MonkeyPatch) -> Iterator[Gpu]:
         cuda=SimpleNamespace(
             Device=lambda _: SimpleNamespace(use=lambda: None),
             Stream=lambda non_blocking: stream(),
-            runtime=SimpleNamespace(free=lambda _: None),
+            runtime=SimpleNamespace(free=lambda _: None, streamSynchronize=lambda _: None),
         ),
     )
     nvtx = ModuleType("nvtx")

@@ -161,7 +161,12 @@ def test_every_import_is_declared() -> None:
         assert provided & names, f"{place} imports {module}, which pyproject.toml does not declare"
 
 
-GPU_PACKAGES = {"cupy": ["cupy-cuda13x"], "pynvml": ["nvidia-ml-py"], "cuda": ["cuda-bindings"]}
+GPU_PACKAGES = {
+    "cupy": ["cupy-cuda13x"],
+    "nvtx": ["nvtx"],
+    "pynvml": ["nvidia-ml-py"],
+    "cuda": ["cuda-bindings"],
+}
 
 
 def _normal(name: str) -> str:

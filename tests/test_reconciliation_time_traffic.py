@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from synthetic_run import Rows, make_run
 
-from nsight_suite.reconciliation import Finding, Reconciliation, reconcile_run, table
+from nsight_suite.reconciliation import Finding, Reconciliation, reconcile_run, table, time
+from nsight_suite.reconciliation.bounds import BOUNDS
 from nsight_suite.reconciliation.findings import CANNOT_ANSWER, DISAGREE, EXPLAINED
 from nsight_suite.runfolder import RunFolder
 
@@ -184,3 +185,13 @@ def test_what_bounds_a_case_stands_in_the_table(recorded_run: RunFolder) -> None
     assert cells["row:fused:graph:4096x1024"]["limits"] == "≈ explained: l2-resident"
     assert "agree: memory-bound" in table.render(reconciliation, width=110)
     assert "✓ agree: memory-bound |" in table.markdown_table(reconciliation)
+
+
+def test_a_single_invocation_is_a_first_one_and_tells_nothing_of_what_is_usual() -> None:
+    """Seen on an H200: one cold invocation with 21.6 of its 98.4 µs in no part."""
+    cold = {"invocation": 0, "completion_ns": 98_400, "completion_remainder_ns": 21_600, "remainder_ns": 22_000}
+    warm = [{**cold, "invocation": number} for number in (1, 2)]
+    codes = [finding.code for finding in time._remainder("case", [cold], BOUNDS)]
+    assert codes == ["host-code", "first-invocation"]
+    codes = [finding.code for finding in time._remainder("case", [cold, *warm], BOUNDS)]
+    assert codes == ["unexplained-time"]

@@ -15,6 +15,11 @@ class SuiteError(Exception):
         return f"{self.what}\n  {self.way_out}" if self.way_out else self.what
 
 
+def first_line(error: BaseException) -> str:
+    """What a library's error says first; its further lines (candidates, positions) are left out of our own messages."""
+    return str(error).strip().splitlines()[0]
+
+
 class UsageError(SuiteError):
     """The call itself is off: an unknown name, a missing file, options that exclude each other."""
 

@@ -18,7 +18,7 @@ from typing import Any
 
 import duckdb
 
-from nsight_suite.errors import SuiteError, UsageError
+from nsight_suite.errors import SuiteError, UsageError, first_line
 from nsight_suite.evidence.tables import Table, tables
 from nsight_suite.runfolder import RunFolder, replacing
 from nsight_suite.sources import data_root
@@ -131,7 +131,7 @@ def write_parquet(connection: duckdb.DuckDBPyConnection, folder: Path) -> None:
             try:
                 connection.execute(f"{copy} (FORMAT parquet, COMPRESSION zstd)")
             except duckdb.IOException as error:
-                raise SuiteError(f"Cannot write {folder}: {_first_line(error)}") from error
+                raise SuiteError(f"Cannot write {folder}: {first_line(error)}") from error
 
 
 def open_store(run: RunFolder, *, missing_as_empty: bool = False) -> Store:
@@ -165,7 +165,7 @@ def write_duckdb(run: RunFolder) -> None:
             _create_derived_views(connection, run)
     except duckdb.Error as error:
         raise SuiteError(
-            f"DuckDB cannot write {run.duckdb}: {_first_line(error)}",
+            f"DuckDB cannot write {run.duckdb}: {first_line(error)}",
             "Move the run to a folder whose path has no unusual characters in it.",
         ) from error
 
@@ -209,7 +209,7 @@ def _create_view(connection: duckdb.DuckDBPyConnection, table: Table, path: Path
             return f"{path.name} cannot be read"
         if isinstance(error, duckdb.IOException):
             return f"{path.name} is missing"
-        return f"{path.name} is damaged: {_first_line(error).replace(str(path), path.name)}"
+        return f"{path.name} is damaged: {first_line(error).replace(str(path), path.name)}"
     _comment(connection, "VIEW", table)
     return None
 
@@ -251,7 +251,7 @@ def _create_expected(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
     except OSError as error:
         raise SuiteError(f"{path} cannot be read: {error.strerror}.") from error
     except (duckdb.Error, UnicodeDecodeError) as error:
-        raise UsageError(f"{path} is no query that DuckDB can answer: {_first_line(error)}", way_out) from error
+        raise UsageError(f"{path} is no query that DuckDB can answer: {first_line(error)}", way_out) from error
 
 
 def _refusing_view(table: Table, reason: str) -> str:
@@ -293,7 +293,3 @@ def _escaped(text: object) -> str:
 def _not_a_pattern(path: Path) -> str:
     """read_parquet takes a pattern: its special characters stand for themselves in brackets."""
     return re.sub(r"([*?[])", r"[\1]", str(path))
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).splitlines()[0]

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from nsight_suite.errors import CannotAnswer, UsageError
+from nsight_suite.errors import CannotAnswer, UsageError, first_line
 from nsight_suite.evidence.store import DatabaseError, Store, not_one_query, open_store
 from nsight_suite.querying.catalogue import find_query
 from nsight_suite.runfolder import RunFolder
@@ -67,7 +67,7 @@ def open_evidence(run: RunFolder, *, missing_as_empty: bool = False) -> Store:
         return open_store(run, missing_as_empty=missing_as_empty)
     except DatabaseError as error:
         raise CannotAnswer(
-            f"The evidence of {run.path} cannot be opened: {_first_line(error)}",
+            f"The evidence of {run.path} cannot be opened: {first_line(error)}",
             f"Rebuild it: python -m nsight_suite.evidence {run.path}",
         ) from error
 
@@ -82,7 +82,7 @@ def run_named(store: Store, name: str, experiment: str = "") -> Result:
         return _execute(store, query.sql)
     except DatabaseError as error:
         raise CannotAnswer(
-            f"The query '{name}' has no answer: {store.refusal(error) or _first_line(error)}.", _REBUILD
+            f"The query '{name}' has no answer: {store.refusal(error) or first_line(error)}.", _REBUILD
         ) from error
 
 
@@ -160,7 +160,3 @@ def _frame_type(kind: str) -> Any:
         case "VARCHAR":
             return "string"
     return "object"
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).strip().splitlines()[0]

@@ -13,12 +13,10 @@ import unicodedata
 from pathlib import Path
 from typing import Any
 
-from nsight_suite.errors import SuiteError
+from nsight_suite.errors import SuiteError, first_line
 from nsight_suite.querying.asking import Result
 from nsight_suite.runfolder import replacing
 
-TEXT_FORMATS = ("table", "csv", "json", "md")
-FORMATS = (*TEXT_FORMATS, "parquet")
 _MISSING = "–"
 # Kernel names of templates fill screens; every format but the table has them whole.
 _WIDEST = 60
@@ -31,7 +29,7 @@ def format_for(path: Path | None) -> str:
 
 
 def as_text(result: Result, form: str) -> str:
-    """The result in one of TEXT_FORMATS, ending in a line break."""
+    """The result as table, csv, json or md, ending in a line break."""
     match form:
         case "csv":
             return _csv(result)
@@ -69,7 +67,7 @@ def write_parquet(result: Result, path: Path) -> None:
         try:
             connection.execute(f"COPY answer TO '{target}' (FORMAT parquet, COMPRESSION zstd)")
         except DatabaseError as error:
-            raise SuiteError(f"Cannot write {path}: {str(error).splitlines()[0]}") from error
+            raise SuiteError(f"Cannot write {path}: {first_line(error)}") from error
 
 
 def _csv(result: Result) -> str:

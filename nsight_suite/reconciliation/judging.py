@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
+from nsight_suite.errors import first_line
 from nsight_suite.evidence.store import DatabaseError, Store
 from nsight_suite.evidence.tables import tables
 from nsight_suite.protocol import load
@@ -60,7 +61,7 @@ def _damaged(store: Store) -> dict[str, str]:
         try:
             store.connection.execute(f'SELECT bit_xor(hash(COLUMNS(*))) FROM "{name}"').fetchall()
         except DatabaseError as error:
-            damaged[name] = _without_folders(str(error).strip().splitlines()[0])
+            damaged[name] = _without_folders(first_line(error))
             columns = ", ".join(f'CAST(NULL AS {column.type}) AS "{column.name}"' for column in table.columns)
             store.connection.execute(f'CREATE OR REPLACE VIEW "{name}" AS SELECT {columns} WHERE false')
     return damaged

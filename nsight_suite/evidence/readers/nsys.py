@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from nsight_suite.errors import BadReport
+from nsight_suite.errors import BadReport, first_line
 from nsight_suite.evidence.notes import Doubt, note_doubts, note_report
 from nsight_suite.evidence.readers.nsys_export import Export, opened, stage
 from nsight_suite.evidence.store import Connection, DatabaseError, append, insert_rows
@@ -123,7 +123,7 @@ def _project(connection: Connection, path: Path) -> None:
             connection.execute(Path(__file__).with_name(f"nsys_{step}.sql").read_text(encoding="utf-8"))
     except DatabaseError as error:
         connection.rollback()
-        reason = str(error).splitlines()[0]
+        reason = first_line(error)
         raise BadReport(f"{path.name} holds values that make no sense: {reason}.") from error
     connection.commit()
 

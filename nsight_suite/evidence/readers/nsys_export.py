@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from nsight_suite.errors import BadReport
+from nsight_suite.errors import BadReport, first_line
 from nsight_suite.evidence.store import Connection, DatabaseError
 
 _MAGIC = b"SQLite format 3\x00"
@@ -118,7 +118,7 @@ def stage(connection: Connection, export: Export, table: str, into: str, columns
         with _arrow_stream(export.path, _typed_rows(table, found, guarded=True)) as stream:
             _keep(connection, stream, into, select)
     except DatabaseError as error:
-        raise _damaged(export.path, f"table {table}: {str(error).splitlines()[0]}") from error
+        raise _damaged(export.path, f"table {table}: {first_line(error)}") from error
     return False
 
 
@@ -165,7 +165,7 @@ def _arrow_stream(path: Path, sql: str) -> Iterator[Any]:
             yield stream
             del stream
     except adbc_driver_manager.Error as error:
-        raise _damaged(path, str(error).splitlines()[0]) from error
+        raise _damaged(path, first_line(error)) from error
 
 
 def _damaged(path: Path, reason: str) -> BadReport:

@@ -16,7 +16,7 @@ class SuiteError(Exception):
 
 
 def first_line(error: BaseException) -> str:
-    """What a library's error says first; its further lines (candidates, positions) are left out of our own messages."""
+    """What a library's error says first; its further lines are left out of our own messages."""
     return str(error).strip().splitlines()[0]
 
 

@@ -480,10 +480,6 @@ def _kernel(
         | {"dynamic_shared_bytes": 0, "local_bytes_per_thread": 0}
         | {"grid_x": 32, "grid_y": 1, "grid_z": 1, "block_x": 256, "block_y": 1, "block_z": 1}
     )
-    if range_id is not None:
-        rows["range_kernel"].append(
-            {"pass": "nsys", "range_id": range_id, "kernel_id": kernel_id, "innermost": True}
-        )
 
 
 def _counter_rows(rows: Rows, pass_name: str, cases: list[protocol.Case]) -> None:

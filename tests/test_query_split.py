@@ -32,7 +32,7 @@ def split(
 ) -> dict[str, Any]:
     """One invocation from 0 to 1000 on one thread; every kernel and copy belongs to its first call."""
     connection = store.connection
-    for table in ("range", "launch", "kernel", "range_kernel", "memory_operation", "sync", "sample"):
+    for table in ("range", "launch", "kernel", "memory_operation", "sync", "sample"):
         connection.execute(f'DELETE FROM "{table}"')
     where = "'nsys' AS pass, 0 AS process, 0 AS thread"
     connection.execute(
@@ -50,10 +50,9 @@ def split(
             connection.execute(f'INSERT INTO "{table}" BY NAME SELECT {row}')
 
     insert("launch", f"{where}, {{n}} AS launch_id, 'kernel' AS kind, false AS captured", calls)
-    insert("kernel", "'nsys' AS pass, 0 AS process, {n} AS kernel_id, 1 AS launch_id, 'k' AS name", kernels)
+    insert("kernel", "'nsys' AS pass, 0 AS process, {n} AS kernel_id, 1 AS launch_id, 1 AS range_id, 'k' AS name", kernels)
     insert("memory_operation", "'nsys' AS pass, 1 AS launch_id, 'memset' AS kind", copies)
     insert("sync", where, waits)
-    connection.execute("INSERT INTO range_kernel SELECT 'nsys', 1, kernel_id, true FROM kernel")
     (row,) = store.rows("SELECT * FROM split_of_invocation")
     return row
 

@@ -12,7 +12,7 @@ from nsight_suite.reconciliation.witnesses import Evidence, Row
 FAMILY = "completeness"
 _TABLES = ("variant_case", "driven", "validation")
 _TABLES_OF = {
-    "nsys": ("range", "range_kernel", "kernel", "launch"),
+    "nsys": ("range", "kernel", "launch"),
     "ncu": ("counter",),
     "ncu-warm": ("counter",),
 }

@@ -10,7 +10,7 @@ from nsight_suite.reconciliation.findings import AGREE, DISAGREE, NOT_DECLARED, 
 from nsight_suite.reconciliation.witnesses import Evidence, Row
 
 FAMILY = "counts"
-_NSYS_TABLES = ("variant_case", "range", "range_kernel", "kernel", "launch")
+_NSYS_TABLES = ("variant_case", "range", "kernel", "launch")
 _SOURCES = ("kernel_counts", "graph_nodes", "invocations", "lost_records")
 
 

@@ -216,7 +216,7 @@ def _unknown_invocations(evidence: Evidence) -> Iterator[Gap]:
 
 def _traces(evidence: Evidence, gaps: Sequence[Gap]) -> Iterator[Gap]:
     """Invocations that launched and show no kernel: kernels were not traced, or not those of graphs."""
-    tables = {"range", "range_kernel", "kernel", "launch", "variant_case"}
+    tables = {"range", "kernel", "launch", "variant_case"}
     if any(gap.tables & tables or "nsys" in gap.passes for gap in gaps):
         return
     rows = evidence.rows["invocations"]

@@ -21,7 +21,7 @@ from nsight_suite.reconciliation.witnesses import Evidence, Row
 
 FAMILY = "limits"
 _TABLES = (
-    *("variant_case", "sample", "range", "range_kernel", "kernel", "launch", "sync", "memory_operation"),
+    *("variant_case", "sample", "range", "kernel", "launch", "sync", "memory_operation"),
     "device",
 )
 _SOURCES = ("limits", "copy_bandwidth")

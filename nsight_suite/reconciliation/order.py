@@ -10,7 +10,7 @@ from nsight_suite.reconciliation.findings import AGREE, DISAGREE, NOT_DECLARED, 
 from nsight_suite.reconciliation.witnesses import Evidence, Row
 
 FAMILY = "order"
-_TABLES = ("variant_case", "range", "range_kernel", "kernel")
+_TABLES = ("variant_case", "range", "kernel")
 
 
 def judge(evidence: Evidence, bounds: Bounds = BOUNDS) -> Iterator[Finding]:

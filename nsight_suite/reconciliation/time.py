@@ -22,7 +22,7 @@ from nsight_suite.reconciliation.findings import (
 from nsight_suite.reconciliation.witnesses import Evidence, Row
 
 FAMILY = "time"
-_TABLES = ("variant_case", "sample", "range", "range_kernel", "kernel", "launch", "sync", "memory_operation")
+_TABLES = ("variant_case", "sample", "range", "kernel", "launch", "sync", "memory_operation")
 _PASSES = ("timing", "nsys")
 _SOURCES = ("samples", "launch_split_invocations", "profiler_overhead")
 # Reasons for which a device runs below its clocks (nvml.h, nvmlClocksEventReason*).

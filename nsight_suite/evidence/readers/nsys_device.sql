@@ -64,14 +64,3 @@ LEFT JOIN nsys.launch_of
     ON launch_of.global_pid = operation.globalPid AND launch_of.correlation_id = operation.correlationId
 LEFT JOIN nsys.innermost ON innermost.call_id = launch_of.launch_id
 ORDER BY operation."start", operation.kind, operation.row;
-
-INSERT INTO range_kernel BY NAME
-SELECT
-    kernel.pass,
-    enclosing.range_id,
-    kernel.kernel_id,
-    enclosing.range_id = kernel.range_id AS innermost
-FROM kernel
-JOIN nsys.enclosing ON enclosing.call_id = kernel.launch_id
-WHERE kernel.pass = getvariable('pass_name')
-ORDER BY enclosing.range_id, kernel.kernel_id;

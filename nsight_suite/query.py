@@ -4,7 +4,7 @@ python -m nsight_suite.query examples/row-h200 kernel_counts
 python -m nsight_suite.query examples/row-h200 dram_bytes --format json
 python -m nsight_suite.query examples/row-h200 --sql "SELECT name, count(*) AS n FROM kernel GROUP BY ALL"
 python -m nsight_suite.query --list
-python -m nsight_suite.query --describe launch_split
+python -m nsight_suite.query kernel_counts --help
 """
 
 from __future__ import annotations
@@ -24,7 +24,10 @@ _FORMATS = ("table", "csv", "json", "md", "parquet")
 
 def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
-        prog="nsight-suite query", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+        prog="nsight-suite query",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        add_help=False,  # `query NAME --help` tells of that query
     )
     parser.add_argument("run", nargs="?", metavar="RUN", help="a run folder, or a recorded run by its name")
     parser.add_argument("name", nargs="?", metavar="NAME", help="name of a query")
@@ -35,12 +38,18 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--describe", metavar="NAME", help="a query's columns with their units")
     parser.add_argument("--format", choices=_FORMATS, help="default: by the file's name, else table")
     parser.add_argument("--out", type=Path, metavar="FILE", help="write to a file instead of the terminal")
+    parser.add_argument(
+        "-h", "--help", action="store_true", help="this help; with the NAME of a query, that query's columns"
+    )
     arguments = parser.parse_args(argv)
+    if arguments.help and not arguments.name and (not arguments.run or Path(arguments.run).exists()):
+        parser.print_help()
+        return 0
     return run_command(lambda: _query(arguments))
 
 
 def _query(arguments: argparse.Namespace) -> int:
-    if arguments.list or arguments.describe:
+    if arguments.help or arguments.list or arguments.describe:
         print(_documentation(arguments))
         return 0
     if not arguments.run:
@@ -85,9 +94,13 @@ def _stdin() -> str:
 def _documentation(arguments: argparse.Namespace) -> str:
     from nsight_suite.querying.catalogue import find_queries, find_query
 
-    experiment = _run(arguments.run)[1] if arguments.run else ""
-    if arguments.describe:
-        return find_query(arguments.describe, experiment).description
+    wanted, run = arguments.describe, arguments.run
+    if arguments.help:
+        # The one word of `query NAME --help` stands where a run would.
+        wanted, run = (arguments.name, run) if arguments.name else (run, None)
+    experiment = _run(run)[1] if run else ""
+    if wanted:
+        return find_query(wanted, experiment).description
     queries = find_queries(experiment)
     width = max(len(query.name) for query in queries)
     return "\n".join(f"{query.name:<{width}}  {query.about}" for query in queries)
@@ -95,7 +108,7 @@ def _documentation(arguments: argparse.Namespace) -> str:
 
 def _run(name: str) -> tuple[RunFolder, str]:
     folder = RunFolder(find_run(name))
-    return folder, str(folder.read_run().get("experiment", ""))
+    return folder, folder.read_run().get("experiment") or ""
 
 
 if __name__ == "__main__":

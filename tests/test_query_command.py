@@ -37,6 +37,25 @@ def test_list_and_describe_need_no_run(capsys: pytest.CaptureFixture[str]) -> No
     assert "the device idles between its first and its last work" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("words", [["dram_bytes"], ["RUN", "dram_bytes"]])
+def test_help_with_a_query_tells_its_columns(
+    synthetic_run: RunFolder, capsys: pytest.CaptureFixture[str], words: list[str]
+) -> None:
+    assert main([str(synthetic_run.path) if word == "RUN" else word for word in words] + ["--help"]) == 0
+    helped = capsys.readouterr().out
+    assert "read_ratio            DRAM reads over logical reads" in helped
+    assert main(["--describe", "dram_bytes"]) == 0
+    assert capsys.readouterr().out == helped
+
+
+@pytest.mark.parametrize("words", [[], ["RUN"]])
+def test_help_without_a_query_tells_of_the_command(
+    synthetic_run: RunFolder, capsys: pytest.CaptureFixture[str], words: list[str]
+) -> None:
+    assert main([str(synthetic_run.path) if word == "RUN" else word for word in words] + ["--help"]) == 0
+    assert "--sql TEXT" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize("suffix", ["csv", "json", "md", "parquet"])
 def test_out_takes_the_format_from_the_name(synthetic_run: RunFolder, tmp_path: Path, suffix: str) -> None:
     target = tmp_path / f"counts.{suffix}"
@@ -56,6 +75,7 @@ def test_out_takes_the_format_from_the_name(synthetic_run: RunFolder, tmp_path: 
         (["nowhere", "kernel_counts"], "There is no run 'nowhere'"),
         (["RUN", "--sql", "DELETE FROM kernel"], "read only"),
         (["--describe", "nothing_of_the_kind"], "There is no query"),
+        (["kernelcounts", "--help"], "Did you mean kernel_counts"),
     ],
 )
 def test_a_wrong_call_says_the_way_out(

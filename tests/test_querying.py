@@ -76,6 +76,11 @@ def test_queries_run_in_evidence_duckdb(synthetic_run: RunFolder, monkeypatch: p
     assert "measured invocation" in comment
 
 
+@pytest.mark.parametrize("experiment", ["", "of_another_suite", "../queries/views", "/tmp"])
+def test_a_run_of_no_experiment_of_ours_has_the_common_queries(experiment: str) -> None:
+    assert [query.name for query in find_queries(experiment)] == QUERIES
+
+
 def test_unknown_query_names_what_comes_close() -> None:
     with pytest.raises(UsageError, match="There is no query 'kernel_count'") as caught:
         find_query("kernel_count")

@@ -71,7 +71,9 @@ def query_text(name: str, experiment: str = "") -> str:
 def _paths(experiment: str) -> dict[str, Path]:
     root = data_root() / "queries"
     found: dict[str, Path] = {}
-    for folder in [*([root / experiment] if experiment else []), root / "common"]:
+    # A run of reports that were brought has no experiment; another's may bear any name.
+    own = [root / experiment] if experiment and (root / experiment).parent == root else []
+    for folder in [*own, root / "common"]:
         for path in folder.glob("*.sql"):
             if path.stem not in _NOT_QUERIES:
                 found.setdefault(path.stem, path)

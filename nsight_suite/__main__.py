@@ -9,6 +9,7 @@ import nsight_suite
 
 VERBS = {
     "capture": "run an experiment in every pass that this machine allows, then reconcile",
+    "ingest": "make a run of any nsys or ncu reports",
     "doctor": "check GPU, driver, profilers and permissions, and say the remedies",
     "list": "list experiments, recorded runs, queries and figures",
     "query": "ask a run: a named query or SQL text",
@@ -16,6 +17,7 @@ VERBS = {
     "figures": "draw a run's figures from its evidence",
     "report": "write a run's HTML and Markdown report",
     "share": "copy a run, leaving out all that is private",
+    "scan": "tell what a report or folder would leak, without repeating it",
 }
 
 

@@ -150,6 +150,7 @@ def _asked_for(options: argparse.Namespace, argv: list[str]) -> Request:
 
 
 def _resumed(options: argparse.Namespace, run: RunFolder, argv: list[str]) -> Request:
+    run.refuse_ingested("are no passes to make again")
     source = find_experiment(options.experiment or run.read_run()["experiment"])
     return resume_request(run, source, load(source.protocol), argv)
 

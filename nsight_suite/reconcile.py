@@ -44,6 +44,7 @@ def _reconcile(arguments: argparse.Namespace) -> int:
     from nsight_suite.reconciliation import reconcile_run, table
 
     run = RunFolder(find_run(arguments.run))
+    run.refuse_ingested("is nothing to reconcile it with")
     reconciliation = reconcile_run(run)
     shown = _only(reconciliation, arguments.case) if arguments.case else reconciliation
     if arguments.json:

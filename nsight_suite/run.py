@@ -129,6 +129,7 @@ class Run:
         """Judge the run: a verdict for every case in every family, with the findings behind them."""
         from nsight_suite.reconciliation import reconcile_run
 
+        self.folder.refuse_ingested("is nothing to reconcile it with")
         return reconcile_run(self.folder)
 
     @property
@@ -139,6 +140,7 @@ class Run:
         """Draw the run's figures, all that its evidence allows or those named; returns the files written."""
         from nsight_suite.drawing import draw, write_drawings
 
+        self.folder.refuse_ingested("are no cases to draw")
         drawn = draw(self.folder, names, self.experiment)
         return write_drawings(drawn, Path(folder) if folder else self.output_path / "figures")
 
@@ -147,6 +149,7 @@ class Run:
         from nsight_suite.drawing import draw
         from nsight_suite.reporting import write_report
 
+        self.folder.refuse_ingested("are no verdicts to report")
         drawn = draw(self.folder, experiment=self.experiment)
         return write_report(self.folder, self.reconcile(), drawn, Path(folder) if folder else self.output_path)
 

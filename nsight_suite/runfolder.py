@@ -27,7 +27,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from nsight_suite.errors import SuiteError, UsageError
+from nsight_suite.errors import CannotAnswer, SuiteError, UsageError
 from nsight_suite.runshape import PASS, PASS_OPTIONAL, RUN, RUN_OPTIONAL, Check, misshapen
 
 
@@ -82,6 +82,19 @@ class RunFolder:
     def read_run(self) -> dict[str, Any]:
         """The contents of run.json. Raises SuiteError when it is missing, damaged or of another shape."""
         return _shaped(self.run_json, RUN, RUN_OPTIONAL, "Copy the run again from where it was made.")
+
+    def is_ingested(self) -> bool:
+        """Whether the run was made of loose reports: no experiment declared what they should show."""
+        return bool(self.read_run()["experiment"] == "")
+
+    def refuse_ingested(self, what: str) -> None:
+        """Raise CannotAnswer when the run was made of loose reports. `what` would need a declaration."""
+        if self.is_ingested():
+            raise CannotAnswer(
+                f"{self.path} was ingested from reports: no experiment declares what they should show, so "
+                f"there {what}.",
+                f"Ask it: query {self.path} report_completeness; all queries: query --list",
+            )
 
     def pass_records(self) -> dict[str, dict[str, Any]]:
         """The record of every finished pass, by pass name. Raises SuiteError like `read_run`."""

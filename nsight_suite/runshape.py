@@ -24,6 +24,10 @@ def _name(value: Any) -> bool:
     return isinstance(value, str) and bool(_NAME.fullmatch(value))
 
 
+def _name_or_empty(value: Any) -> bool:
+    return value == "" or _name(value)
+
+
 def _flag(value: Any) -> bool:
     return isinstance(value, bool)
 
@@ -57,26 +61,40 @@ def _map_to(check: Check) -> Check:
     return lambda value: isinstance(value, dict) and all(map(check, value.values()))
 
 
+def _object(needed: Mapping[str, Check], optional: Mapping[str, Check] | None = None) -> Check:
+    return lambda value: isinstance(value, dict) and not misshapen(value, needed, optional or {})
+
+
 def _objects(needed: Mapping[str, Check], optional: Mapping[str, Check]) -> Check:
-    return _list_of(lambda value: isinstance(value, dict) and not misshapen(value, needed, optional))
+    return _list_of(_object(needed, optional))
 
 
 RUN: dict[str, Check] = {
     "run_id": _text,
-    "experiment": _name,
+    "experiment": _name_or_empty,  # empty: ingested from reports, nothing was declared
     "created_utc": _text,
     "source": _text,
     "state": _text,
     "quick": _flag,
-    "device": _duration,
+    "device": _or_null(_duration),
     "passes": _list_of(_name),
     "cases": _list_of(_text),
+}
+_FILE: dict[str, Check] = {"path": _text, "bytes": _duration, "modified_ns": _whole, "sha256": _text}
+# An ingested report: the file that was given, and what was read in its place (an export of it, in reports/).
+_SOURCE: dict[str, Check] = {
+    "pass": _name,
+    "form": _text,
+    "given": _object(_FILE),
+    "read": _or_null(_object(_FILE)),
+    "doubts": _list_of(lambda value: _list_of(_text)(value) and len(value) == 3),
 }
 RUN_OPTIONAL: dict[str, Check] = {
     "suite_version": _text,
     "protocol_sha256": _text,
     "made_with": _or_null(_map_to(_text)),
     "argv": _list_of(_text),
+    "reports": _objects(_SOURCE, {}),
 }
 _STEP: dict[str, Check] = {"argv": lambda value: bool(value) and _list_of(_text)(value)}
 _STEP_OPTIONAL: dict[str, Check] = {

@@ -17,12 +17,17 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"protocol"}),
     frozenset({"plan"}),
     frozenset({"evidence", "capturing"}),
-    frozenset({"driving", "querying", "sharing"}),
+    frozenset({"driving", "querying", "sharing", "ingesting", "scanning"}),
     frozenset({"reconciliation", "figurefiles", "figurestyle"}),
     frozenset({"drawing"}),
     frozenset({"reporting"}),
     frozenset({"run"}),
-    frozenset({"capture", "doctor", "list", "query", "reconcile", "figures", "report", "share"}),
+    frozenset(
+        {
+            *("capture", "ingest", "scan", "share", "doctor", "list"),
+            *("query", "reconcile", "figures", "report"),
+        }
+    ),
     frozenset({"__init__", "__main__"}),
 )
 RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}

@@ -40,12 +40,14 @@ class Tool:
 
 def find_tools(folders: Sequence[str] = INSTALL_FOLDERS) -> dict[str, Tool]:
     """The profilers that are installed, by name: on PATH, else in the usual folders, newest first."""
-    found = {}
-    for name in TOOL_NAMES:
-        path = shutil.which(name) or _installed(name, folders)
-        if path:
-            found[name] = Tool(name, Path(path), _version(path))
-    return found
+    found = (find_tool(name, folders) for name in TOOL_NAMES)
+    return {tool.name: tool for tool in found if tool}
+
+
+def find_tool(name: str, folders: Sequence[str] = INSTALL_FOLDERS) -> Tool | None:
+    """One of the profilers, if it is installed."""
+    path = shutil.which(name) or _installed(name, folders)
+    return Tool(name, Path(path), _version(path)) if path else None
 
 
 def _installed(name: str, folders: Sequence[str]) -> str | None:

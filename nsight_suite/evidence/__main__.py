@@ -22,9 +22,15 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _rebuild(name: str) -> int:
+    run = RunFolder(find_run(name))
+    if run.is_ingested():
+        from nsight_suite.evidence.ingested import rebuild
+
+        rebuild(run)
+        print(f"Wrote {run.evidence} and {run.duckdb.name}.")
+        return 0
     from nsight_suite.evidence.build import build
 
-    run = RunFolder(find_run(name))
     build(run)
     print(f"Wrote {run.evidence}, {run.duckdb.name} and {run.sqlite.name}.")
     return 0

@@ -1,0 +1,132 @@
+"""A report and the exports beside it are one report: which of them is read, and whether it is current."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from nsight_suite.errors import BadReport, SuiteError, UsageError
+from nsight_suite.evidence.fingerprint import size_and_time
+from nsight_suite.evidence.notes import Doubt
+from nsight_suite.ingesting.inputs import Given, LeftOut
+from nsight_suite.ingesting.recognising import Form, recognise
+
+_EXPORTS = (Form.NSYS_SQLITE, Form.NSYS_PARQUET)
+_FOLDER_SUFFIX = "_pqtdir"
+# ncu may print its page a moment before it closes its report; nsys exports a report that is closed.
+_SLACK_NS = {Form.NCU_CSV: 2_000_000_000}
+
+
+class StaleExport(UsageError):
+    """An export is older than the report it lies beside, so it may be that of an earlier report."""
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """A report, and what is read of it.
+
+    given      the file that was given
+    form       what is read
+    read       what lies beside `given` and is read in its place; None when it is `given`, or must be made
+    export_of  the report that lies beside a given export
+    """
+
+    given: Path
+    form: Form
+    read: Path | None = None
+    export_of: Path | None = None
+    doubts: tuple[Doubt, ...] = ()
+
+
+def choose(
+    given: Sequence[Given], *, accept_stale: bool, can_export: Callable[[], bool]
+) -> tuple[list[Chosen], list[LeftOut]]:
+    """What is read of each report, and which files are then not needed.
+
+    Raises StaleExport for an export that is older than the report beside it, unless `accept_stale`, or unless
+    the report itself was given too and nsys can export it again.
+    """
+    reports = {one.path.resolve() for one in given if one.form is Form.NSYS_REP}
+    chosen: list[Chosen] = []
+    left_out: list[LeftOut] = []
+    for one in given:
+        if one.form is Form.NSYS_REP:
+            choice = _of_report(one, accept_stale, can_export)
+            chosen.append(choice)
+            if choice.read:
+                left_out.append(LeftOut(one.path, f"{choice.read.name} beside it is its export, and is read."))
+            continue
+        source = _report_beside(one.path, one.form)
+        if source and source.resolve() in reports:
+            continue  # read, or exported anew, with the report itself
+        doubts = _age(one.path, source, one.form, accept_stale) if source else ()
+        chosen.append(Chosen(one.path, one.form, export_of=source, doubts=doubts))
+    return chosen, left_out
+
+
+def _of_report(one: Given, accept_stale: bool, can_export: Callable[[], bool]) -> Chosen:
+    stale: StaleExport | None = None
+    for form, path in _exports_beside(one.path):
+        try:
+            return Chosen(one.path, form, read=path, doubts=_age(path, one.path, form, accept_stale))
+        except StaleExport as error:
+            stale = stale or error
+    if stale and not can_export():
+        raise stale
+    return Chosen(one.path, one.form)
+
+
+def _exports_beside(report: Path) -> Iterator[tuple[Form, Path]]:
+    for path in (report.with_suffix(".sqlite"), report.with_name(report.stem + _FOLDER_SUFFIX)):
+        try:
+            form = recognise(path)
+        except (BadReport, UsageError):
+            continue
+        if form in _EXPORTS:
+            yield form, path
+
+
+def _report_beside(path: Path, form: Form) -> Path | None:
+    match form:
+        case Form.NSYS_SQLITE:
+            stem, suffixes = path.stem, (".nsys-rep", ".qdrep")
+        case Form.NSYS_PARQUET:
+            stem, suffixes = path.name.removesuffix(_FOLDER_SUFFIX), (".nsys-rep", ".qdrep")
+        case Form.NCU_CSV:
+            stem, suffixes = path.stem, (".ncu-rep", ".ncu-repz")
+        case _:
+            return None
+    beside = (path.with_name(stem + suffix) for suffix in suffixes)
+    return next((found for found in beside if found.is_file()), None)
+
+
+def _age(export: Path, report: Path, form: Form, accept_stale: bool) -> tuple[Doubt, ...]:
+    try:
+        made, written = size_and_time(export)[1], size_and_time(report)[1]
+    except OSError as error:
+        raise SuiteError(f"{export.name} cannot be read: {error.strerror}.") from error
+    if made + _SLACK_NS.get(form, 0) >= written:
+        return ()
+    what = (
+        f"{export.name} (written {_time(made)}) is older than {report.name} beside it (written "
+        f"{_time(written)}), so it may be the export of an earlier report."
+    )
+    if accept_stale:
+        return (("stale-export", export.name, f"{what} It was read because --accept-stale was given."),)
+    raise StaleExport(what, f"Export it again: {_command(export, report, form)}\n  Or read it: --accept-stale")
+
+
+def _command(export: Path, report: Path, form: Form) -> str:
+    match form:
+        case Form.NCU_CSV:
+            options = f"--import {report.name} --csv --page raw --print-units base --log-file {export.name}"
+            return f"ncu {options}"
+        case Form.NSYS_PARQUET:
+            return f"nsys export --type parquetdir --force-overwrite true --output {export.name} {report.name}"
+    return f"nsys export --type sqlite --force-overwrite true --output {export.name} {report.name}"
+
+
+def _time(nanoseconds: int) -> str:
+    return datetime.fromtimestamp(nanoseconds / 1e9).isoformat(" ", "milliseconds")

@@ -11,6 +11,11 @@ from nsight_suite.command import run_command
 from nsight_suite.runfolder import RunFolder
 from nsight_suite.sources import find_run
 
+_ABOUT = {
+    False: "Its reports give the same evidence.",
+    True: "It holds the evidence alone: the reports stay where they are.",
+}
+
 
 def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
@@ -31,10 +36,12 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _share(name: str, out: Path, force: bool) -> int:
     from nsight_suite.sharing import share
 
-    shared = share(RunFolder(find_run(name)), out, force=force)
+    run = RunFolder(find_run(name))
+    shared = share(run, out, force=force)
+    made_of_reports = run.is_ingested()
     files = [path for path in shared.path.rglob("*") if path.is_file()]
     size = sum(path.stat().st_size for path in files)
-    print(f"Wrote {out}: {len(files)} files, {size / 1e6:.2f} MB. Its reports give the same evidence.")
+    print(f"Wrote {out}: {len(files)} files, {size / 1e6:.2f} MB. {_ABOUT[made_of_reports]}")
     return 0
 
 

@@ -35,19 +35,27 @@ def share(
 ) -> RunFolder:
     """Write a copy of `run` to the new folder `out`, whole or not at all, and return it.
 
+    Of a run that was ingested only the evidence is copied: its reports stay where they are.
     Raises SuiteError for a run that is not complete (unless `force`), for a copy whose reports do not give the
     run's own evidence, and for one that still tells of this machine. `environment` is this process's own.
     """
     from nsight_suite.evidence.build import collect, write
+    from nsight_suite.evidence.store import open_store
 
     _check(run, out, force)
     draft = RunFolder(out.parent / f".{out.name}.{os.getpid()}")
+    environment = os.environ if environment is None else environment
     try:
-        _copy_sources(run, draft)
-        with collect(run) as original, collect(draft) as copied:
-            _compare(original, copied)
-            write(copied, draft)
-            _refuse_leaks(run, draft, copied, os.environ if environment is None else environment)
+        if run.is_ingested():
+            _copy_evidence(run, draft)
+            with open_store(draft, missing_as_empty=True).connection as copied:
+                _refuse_leaks(run, draft, copied, environment)
+        else:
+            _copy_sources(run, draft)
+            with collect(run) as original, collect(draft) as copied:
+                _compare(original, copied)
+                write(copied, draft)
+                _refuse_leaks(run, draft, copied, environment)
         if out.exists():
             out.rmdir()
         draft.path.rename(out)
@@ -89,6 +97,22 @@ def _copy_sources(run: RunFolder, draft: RunFolder) -> None:
             reduce_report(path, draft.reports / path.name, requested)
     for name, record in run.pass_records().items():
         write_json(draft.passes / f"{name}.json", _pass_record(draft, record))
+
+
+def _copy_evidence(run: RunFolder, draft: RunFolder) -> None:
+    """The tables of an ingested run, and of run.json what does not tell where its reports lie."""
+    from nsight_suite.evidence.store import write_duckdb
+
+    draft.evidence.mkdir(parents=True)
+    files = [file for name in tables() if (file := run.evidence / f"{name}.parquet").is_file()]
+    if not files:
+        raise UsageError(
+            f"The run {run.path} holds no evidence.", f"Build it: python -m nsight_suite.evidence {run.path}"
+        )
+    for file in files:
+        shutil.copyfile(file, draft.evidence / file.name)
+    write_json(draft.run_json, _only(run.read_run(), _RUN_KEYS))
+    write_duckdb(draft)
 
 
 def _pass_record(draft: RunFolder, record: Mapping[str, Any]) -> dict[str, Any]:
@@ -143,7 +167,7 @@ def _refuse_leaks(run: RunFolder, draft: RunFolder, copied: Connection, environm
         home=str(Path.home()),
         folders=[run.path.resolve()],
     )
-    for export in run.reports.glob("*.sqlite"):
+    for export in _exports(run):
         secrets += secrets_of_export(export)
     # What the evidence says by design is no secret, even when the environment repeats it.
     public = _texts(copied, _PUBLIC)
@@ -156,8 +180,18 @@ def _refuse_leaks(run: RunFolder, draft: RunFolder, copied: Connection, environm
         told = "; ".join(f"{leak.path.relative_to(draft.path)} holds {leak.what}" for leak in found[:5])
         raise SuiteError(
             f"The copy was not kept, because it would tell private things: {told}.",
-            "Give ranges, variants and shapes names without them, and capture again.",
+            "They are names of ranges, kernels, files or runs: give these other names, and make the run again.",
         )
+
+
+def _exports(run: RunFolder) -> list[Path]:
+    """The exports of nsys that the run was made from and that are still there: what they hold is private."""
+    found = list(run.reports.glob("*.sqlite"))
+    for entry in run.read_run().get("reports", []):
+        path = run.path / (entry["read"] or entry["given"])["path"]
+        if entry["form"].startswith("nsys-") and path.exists():
+            found.append(path)
+    return list(dict.fromkeys(found))
 
 
 def _texts(connection: Connection, columns: Mapping[str, Sequence[str]]) -> set[str]:

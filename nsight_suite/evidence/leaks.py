@@ -6,29 +6,36 @@ Reduction is what keeps private things out; this finds what it might have missed
 from __future__ import annotations
 
 import re
-import sqlite3
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
-from nsight_suite.evidence.readers.nsys_export import opened
+from nsight_suite.evidence.cells import Database, parquet_cells, sqlite_cells
 
 # Values of the environment that say nothing: short ones, numbers, versions, encodings, and common words.
 _SHORTEST = 8
 _HARMLESS = re.compile(
     r"[\d.,:+\-]+|[a-z]{2}_[A-Z]{2}(\.UTF-8)?|C\.UTF-8|xterm(-.*)?|truecolor|(x86_64|aarch64)(-.*)?"
+    r"|(/usr)?/bin/[a-z]+"
 )
-_COMMON_NAMES = frozenset({"root", "user", "localhost", "vm"})
+_COMMON_NAMES = frozenset({"root", "user", "localhost", "127.0.0.1", "local (cli)", "vm"})
+# Tables of an nsys export that map names to values.
+PAIRS = ("META_DATA_CAPTURE", "META_DATA_EXPORT", "TARGET_INFO_SYSTEM_ENV")
+_HOST = re.compile(r"EXPORT_HOST|DEVICE_DISPLAY_NAME|Host_?name", re.IGNORECASE)
+_USER = re.compile(r"EXPORT_USER|(PROCESS_\d+:)?USER(_?NAME)?", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
 class Secret:
-    """Something that must not appear. `what` describes it in a message; `text` never enters one."""
+    """Something that must not appear. `what` describes it in a message; `text` never enters one.
+
+    `variable` is the environment variable that holds it, if one does.
+    """
 
     what: str
     text: str
     whole_word: bool = False
+    variable: str = ""
 
 
 @dataclass(frozen=True)
@@ -57,32 +64,57 @@ def secrets_of_machine(
 
 
 def secrets_of_export(path: Path) -> list[Secret]:
-    """What an nsys export tells of the machine that it was captured on: environment, host, user, folders."""
-    settings: list[str] = []
-    found: list[Secret] = []
-    with opened(path) as export:
-        for table in ("META_DATA_CAPTURE", "META_DATA_EXPORT"):
-            for name, values in export.metadata(table).items():
-                if name.endswith("ENVIRONMENT_VARIABLE"):
-                    settings += values
-                elif name.endswith(("WORKING_DIR", "PATH_ABS")):
-                    found += [Secret("a captured path", value) for value in values if _tells(value)]
-                elif name in ("EXPORT_HOST", "EXPORT_USER", "DEVICE_DISPLAY_NAME"):
-                    found += [
-                        Secret("a captured name of host or user", value, whole_word=True)
-                        for value in values
-                        if len(value) >= 3 and value not in _COMMON_NAMES
-                    ]
-        if {"name", "value"} <= export.columns_of("TARGET_INFO_SYSTEM_ENV"):
-            blocks = export.connection.execute(
-                "SELECT value FROM TARGET_INFO_SYSTEM_ENV WHERE name = 'DeviceEnvironment'"
-            )
-            settings += [setting for block in blocks for setting in str(block[0]).split(";")]
-    for setting in settings:
-        name, _, value = setting.partition("=")
-        if _tells(value.strip('"')):
-            found.append(Secret(f"the captured environment variable {name}", value.strip('"')))
-    return found
+    """What an nsys export tells of the machine that it was captured on: environment, host, user, folders.
+
+    `path` is an SQLite database or a folder of Parquet files. Raises BadReport when it cannot be read.
+    """
+    opening = parquet_cells(sorted(path.glob("*.parquet"))) if path.is_dir() else sqlite_cells(path)
+    with opening as database:
+        return secrets_of_database(database)
+
+
+def secrets_of_database(database: Database) -> list[Secret]:
+    """The same of an export that is open. Each text comes once."""
+    found: dict[str, Secret] = {}
+    for name, value in name_value_pairs(database):
+        for secret in _secrets_of_pair(name, value):
+            found.setdefault(secret.text, secret)
+    return list(found.values())
+
+
+def name_value_pairs(database: Database, tables: Iterable[str] = PAIRS) -> Iterator[tuple[str, str]]:
+    """The rows of the tables of an export that map names to values."""
+    for table in tables:
+        if {"name", "value"} <= set(database.tables.get(table, ())):
+            rows = database.rows(f'SELECT CAST(name AS VARCHAR), CAST(value AS VARCHAR) FROM "{table}"')
+            yield from ((str(name), str(value)) for name, value in rows if value is not None)
+
+
+def is_environment(name: str) -> bool:
+    """Whether the value of that name is settings of an environment."""
+    return name.upper().endswith("ENVIRONMENT_VARIABLE") or name == "DeviceEnvironment"
+
+
+def is_host(name: str) -> bool:
+    return bool(_HOST.fullmatch(name))
+
+
+def is_user(name: str) -> bool:
+    return bool(_USER.fullmatch(name))
+
+
+def _secrets_of_pair(name: str, value: str) -> Iterator[Secret]:
+    if is_environment(name):
+        for setting in re.split(r"[;\0]", value) if name == "DeviceEnvironment" else [value]:
+            variable, _, text = setting.partition("=")
+            if _tells(text.strip('"')):
+                what = f"the captured environment variable {variable}"
+                yield Secret(what, text.strip('"'), variable=variable)
+    elif name.endswith(("WORKING_DIR", "PATH_ABS")):
+        if _tells(value):
+            yield Secret("a captured path", value)
+    elif (is_host(name) or is_user(name)) and len(value) >= 3 and value.lower() not in _COMMON_NAMES:
+        yield Secret("a captured name of host or user", value, whole_word=True)
 
 
 def _tells(value: str) -> bool:
@@ -98,24 +130,21 @@ def leaks(folder: Path, secrets: Iterable[Secret], evidence: Collection[str]) ->
     files = {path: _text_of(path) for path in sorted(folder.rglob("*")) if path.is_file()}
     files[folder / "evidence"] = "\n".join(evidence)
     for path, text in files.items():
-        yield from (Leak(path, secret.what) for secret in secrets if _holds(text, secret))
+        yield from (Leak(path, secret.what) for secret in secrets if holds(text, secret))
 
 
-def _holds(text: str, secret: Secret) -> bool:
+def holds(text: str, secret: Secret) -> bool:
+    """Whether the text tells the secret."""
     if secret.text not in text:
         return False
     return not secret.whole_word or bool(re.search(rf"(?<!\w){re.escape(secret.text)}(?!\w)", text))
 
 
 def _text_of(path: Path) -> str:
+    if path.suffix == ".parquet":
+        return path.name
     texts = [path.name, path.read_bytes().decode("utf-8", "replace")]
     if path.suffix == ".sqlite":
-        with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as connection:
-            connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
-            names = [
-                row[0] for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
-            ]
-            for name in names:
-                for row in connection.execute(f'SELECT * FROM "{name}"'):
-                    texts += [cell for cell in row if isinstance(cell, str)]
+        with sqlite_cells(path) as database:
+            texts += [text for table in database.tables for _, text, _ in database.texts(table)]
     return "\n".join(texts)

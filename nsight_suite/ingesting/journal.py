@@ -21,6 +21,6 @@ def journal_doubts(path: Path, form: Form) -> Iterator[Doubt]:
         yield (
             "journal-missing",
             path.name,
-            f"{path.name} is a database in WAL mode without {path.name}-wal beside it. If it was copied while it "
-            "was open, its last rows are in that file and missing here. Copy both, or export the report again.",
+            f"{path.name} is a database in WAL mode without {path.name}-wal beside it. If it was copied while "
+            "it was open, its last rows are missing here. Copy both files, or export the report again.",
         )

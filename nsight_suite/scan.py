@@ -1,0 +1,69 @@
+"""Tell what a report, a run or any folder would leak if it were published; the values are never printed.
+
+python -m nsight_suite.scan report.sqlite
+python -m nsight_suite.scan RUN --format json
+
+Looked for: environment variables (told by name), credentials, command lines, captured output, hosts, users,
+home folders, absolute paths, names of processes. What is compressed or of unknown make can hide more.
+
+Exit status: 0 when nothing was found, 1 when something was, 2 when something could not be read.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from nsight_suite.command import run_command
+
+if TYPE_CHECKING:
+    from nsight_suite.scanning import Scan
+
+_SHOWN_NAMES = 8
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(
+        prog="nsight-suite scan", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("paths", nargs="+", type=Path, metavar="PATH", help="a report, a run, or any folder")
+    parser.add_argument("--format", choices=("text", "json"), default="text", help="default: text")
+    arguments = parser.parse_args(argv)
+    return run_command(lambda: _scan(arguments))
+
+
+def _scan(arguments: argparse.Namespace) -> int:
+    from nsight_suite.scanning import scan
+
+    found = scan(arguments.paths)
+    if arguments.format == "json":
+        print(json.dumps({"format": 1, **asdict(found)}, indent=2))
+    else:
+        print("\n".join(_lines(found)))
+    return found.exit_status
+
+
+def _lines(found: Scan) -> Iterator[str]:
+    file = None
+    for leak in found.leaks:
+        if leak.file != file:
+            file = leak.file
+            yield file
+        names = ", ".join(leak.names[:_SHOWN_NAMES])
+        more = f" and {len(leak.names) - _SHOWN_NAMES} more" if len(leak.names) > _SHOWN_NAMES else ""
+        yield f"  {leak.count:>7}  {leak.kind:<32} {leak.place:<32} {names}{more}".rstrip()
+    for name, reason in found.unreadable:
+        yield f"{name}\n  cannot be read: {reason}"
+    if found.leaks:
+        yield "Values are not shown. A copy of a run without them: python -m nsight_suite.share RUN --out COPY"
+    elif not found.unreadable:
+        yield "Nothing private was found."
+
+
+if __name__ == "__main__":
+    sys.exit(main())

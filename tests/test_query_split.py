@@ -50,7 +50,11 @@ def split(
             connection.execute(f'INSERT INTO "{table}" BY NAME SELECT {row}')
 
     insert("launch", f"{where}, {{n}} AS launch_id, 'kernel' AS kind, false AS captured", calls)
-    insert("kernel", "'nsys' AS pass, 0 AS process, {n} AS kernel_id, 1 AS launch_id, 1 AS range_id, 'k' AS name", kernels)
+    insert(
+        "kernel",
+        "'nsys' AS pass, 0 AS process, {n} AS kernel_id, 1 AS launch_id, 1 AS range_id, 'k' AS name",
+        kernels,
+    )
     insert("memory_operation", "'nsys' AS pass, 1 AS launch_id, 'memset' AS kind", copies)
     insert("sync", where, waits)
     (row,) = store.rows("SELECT * FROM split_of_invocation")

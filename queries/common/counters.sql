@@ -7,7 +7,9 @@
 -- ordinal        position of the workload inside the invocation, from 0
 -- workload       kernel, or graph (a whole replay measured as one)
 -- kernel         name of the kernel
--- metric         exact name of the metric
+-- section        section of a details page that shows the metric under a label of its own; NULL for the metric itself
+-- metric         exact name of the metric, or its label
+-- instance       instance of a metric that has several values (an address, an opcode); NULL for the metric as a whole
 -- value          value in the base unit; NULL when it could not be had or is text
 -- unit           base unit; empty for a plain number
 -- text           value of a metric that is no number
@@ -20,11 +22,13 @@ SELECT
     k.ordinal,
     k.workload,
     k.name AS kernel,
+    k.section,
     k.metric,
+    k.instance,
     k.value,
     k.unit,
     k.text,
     k.reason
 FROM counter AS k
 LEFT JOIN "pass" AS p ON p.pass = k.pass
-ORDER BY k.pass, k.workload_id, k.metric
+ORDER BY k.pass, k.workload_id, k.section NULLS FIRST, k.metric, k.instance NULLS FIRST

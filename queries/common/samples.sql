@@ -13,4 +13,4 @@ FROM sample AS s
 LEFT JOIN variant_case AS c ON c.case_id = s.case_id
 ORDER BY
     s.pass, s.quantity, c.case_order NULLS FIRST, s.case_id NULLS FIRST, s.round, s.position,
-    s.duration_ns
+    s.duration_ns, s.invocations, s.bytes

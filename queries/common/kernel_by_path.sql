@@ -1,0 +1,60 @@
+-- One row per report, nesting of ranges and kernel name: the kernels launched right there, each counted once.
+--
+-- pass      name of the report
+-- path_id   identity of the nesting inside its report; NULL outside every range
+-- path      names of the ranges around the launch, from the outside in; '<outside every range>' when there are none
+-- depth     ranges above the innermost one
+-- kernel    name of the kernel; NULL in the row that says that nothing is outside
+-- kernels   executions recorded
+-- untimed   of these, those without device times: they count, but enter no time
+-- total_ns  their durations together in ns; NULL when none was timed
+-- share     total_ns over that of all kernels of the report
+-- mean_ns   mean duration in ns
+-- min_ns    shortest in ns
+-- p50_ns    median in ns; of an even number the mean of the two in the middle
+-- p90_ns    nine tenths took no longer, in ns
+-- max_ns    longest in ns
+--
+-- Exclusive: a kernel belongs to the innermost range open on the launching thread during its launch, so the rows of
+-- a report add up to all its kernels. The ranges of time on the device play no part. What was launched outside every
+-- range is always shown, also when it is nothing.
+WITH grouped AS MATERIALIZED (
+    SELECT
+        pass,
+        path_id,
+        name,
+        count(*) AS kernels,
+        count(end_ns - start_ns) AS timed,
+        sum(end_ns - start_ns) AS total,
+        min(end_ns - start_ns) AS shortest,
+        quantile_cont(end_ns - start_ns, 0.5) AS middle,
+        quantile_disc(end_ns - start_ns, 0.9) AS tail,
+        max(end_ns - start_ns) AS longest
+    FROM kernel
+    GROUP BY pass, path_id, name
+), shown AS (
+    SELECT * FROM grouped
+    UNION ALL BY NAME
+    SELECT pass, 0 AS kernels, 0 AS timed, 0 AS total FROM grouped GROUP BY pass HAVING bool_and(path_id IS NOT NULL)
+)
+SELECT
+    g.pass,
+    g.path_id,
+    CASE
+        WHEN g.path_id IS NULL THEN '<outside every range>'
+        ELSE coalesce(p.path, '<path ' || g.path_id || ' missing>')
+    END AS path,
+    p.depth,
+    g.name AS kernel,
+    g.kernels,
+    g.kernels - g.timed AS untimed,
+    CAST(g.total AS BIGINT) AS total_ns,
+    round(g.total / nullif(sum(g.total) OVER (PARTITION BY g.pass), 0), 4) AS share,
+    round(g.total / nullif(g.timed, 0), 1) AS mean_ns,
+    g.shortest AS min_ns,
+    g.middle AS p50_ns,
+    g.tail AS p90_ns,
+    g.longest AS max_ns
+FROM shown AS g
+LEFT JOIN path AS p ON p.pass = g.pass AND p.path_id = g.path_id
+ORDER BY g.pass, total_ns DESC NULLS LAST, path, g.path_id, kernel

@@ -1,0 +1,61 @@
+-- One row per report, device and kernel name: how often it ran and how long it took there.
+--
+-- pass                  name of the report
+-- device                device number in the report
+-- kernel                name of the kernel
+-- kernels               executions recorded
+-- untimed               of these, those without device times: they count, but enter no time
+-- total_ns              their durations together in ns; NULL when none was timed
+-- share                 total_ns over that of all kernels of the report
+-- mean_ns               mean duration in ns
+-- stddev_ns             sample standard deviation in ns; NULL for one
+-- min_ns                shortest in ns
+-- p10_ns                a tenth of the executions took no longer, in ns
+-- p50_ns                median in ns; of an even number the mean of the two in the middle
+-- p90_ns                nine tenths took no longer, in ns
+-- p99_ns                99 of 100 took no longer, in ns
+-- max_ns                longest in ns
+-- registers_per_thread  registers per thread, the largest; NULL when the report does not tell
+--
+-- Kernels inside graphs that were traced as a whole have no record and are not in it: see graph_coverage.
+-- Percentiles are exact; p10, p90 and p99 are durations that occurred. Durations of kernels that ran at the same
+-- time add up to more than the time that passed: see concurrency.
+WITH grouped AS (
+    SELECT
+        pass,
+        device,
+        name,
+        count(*) AS kernels,
+        count(end_ns - start_ns) AS timed,
+        sum(end_ns - start_ns) AS total,
+        -- Whole numbers keep the deviation the same in whatever order rows come.
+        sum(CAST(end_ns - start_ns AS HUGEINT) * (end_ns - start_ns)) AS squares,
+        min(end_ns - start_ns) AS shortest,
+        max(end_ns - start_ns) AS longest,
+        quantile_disc(end_ns - start_ns, [0.1, 0.9, 0.99]) AS tails,
+        quantile_cont(end_ns - start_ns, 0.5) AS middle,
+        max(registers_per_thread) AS registers
+    FROM kernel
+    GROUP BY pass, device, name
+), centred AS (
+    SELECT *, total // timed AS centre, total % timed AS rest FROM grouped
+)
+SELECT
+    pass,
+    device,
+    name AS kernel,
+    kernels,
+    kernels - timed AS untimed,
+    CAST(total AS BIGINT) AS total_ns,
+    round(total / nullif(sum(total) OVER (PARTITION BY pass), 0), 4) AS share,
+    round(total / nullif(timed, 0), 1) AS mean_ns,
+    round(sqrt((squares - centre * (total + rest) - rest * rest / timed) / nullif(timed - 1, 0)), 1) AS stddev_ns,
+    shortest AS min_ns,
+    tails[1] AS p10_ns,
+    middle AS p50_ns,
+    tails[2] AS p90_ns,
+    tails[3] AS p99_ns,
+    longest AS max_ns,
+    registers AS registers_per_thread
+FROM centred
+ORDER BY pass, total_ns DESC NULLS LAST, kernel, device

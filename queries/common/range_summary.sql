@@ -1,0 +1,74 @@
+-- One row per report, range name and style: its instances together, on the host and on the device.
+--
+-- pass                 name of the report
+-- domain               NVTX domain; NULL for the default one
+-- range                name of the range
+-- style                push_pop or start_end
+-- instances            instances
+-- never_closed         of these, those without an end: they count, but enter no time on the host
+-- host_total_ns        time on the host together in ns; NULL when none was closed
+-- host_p50_ns          median time on the host in ns
+-- projected_instances  instances that launched any recorded device work
+-- kernels              kernels launched inside, at any depth
+-- operations           kernels, copies and fills launched inside, at any depth
+-- device_total_ns      durations of these operations together in ns; NULL when there is none
+-- projected_total_ns   projected durations together in ns: each from the first start to the last end on the device
+-- projected_mean_ns    mean projected duration in ns
+-- projected_stddev_ns  sample standard deviation in ns; NULL for one
+-- projected_min_ns     shortest in ns
+-- projected_p50_ns     median in ns; of an even number the mean of the two in the middle
+-- projected_p90_ns     nine tenths took no longer, in ns
+-- projected_max_ns     longest in ns
+--
+-- Inclusive: nested ranges hold the same work again. Projected durations of instances that overlap on the device add
+-- up to more than the time that passed. This is the summary of nsys' own nvtx_gpu_proj_sum.
+WITH grouped AS (
+    SELECT
+        pass,
+        domain,
+        name,
+        style,
+        count(*) AS instances,
+        count(*) FILTER (end_ns IS NULL) AS never_closed,
+        sum(end_ns - start_ns) AS host_total,
+        quantile_cont(end_ns - start_ns, 0.5) AS host_middle,
+        count(projected_end_ns) AS projected,
+        sum(kernels) AS kernels,
+        sum(operations) AS operations,
+        sum(device_ns) AS device_total,
+        sum(projected_end_ns - projected_start_ns) AS total,
+        -- Whole numbers keep the deviation the same in whatever order rows come.
+        sum(CAST(projected_end_ns - projected_start_ns AS HUGEINT) * (projected_end_ns - projected_start_ns)) AS squares,
+        min(projected_end_ns - projected_start_ns) AS shortest,
+        quantile_cont(projected_end_ns - projected_start_ns, 0.5) AS middle,
+        quantile_disc(projected_end_ns - projected_start_ns, 0.9) AS tail,
+        max(projected_end_ns - projected_start_ns) AS longest
+    FROM "range"
+    GROUP BY pass, domain, name, style
+), centred AS (
+    SELECT *, total // nullif(projected, 0) AS centre, total % nullif(projected, 0) AS rest FROM grouped
+)
+SELECT
+    pass,
+    domain,
+    name AS "range",
+    style,
+    instances,
+    never_closed,
+    CAST(host_total AS BIGINT) AS host_total_ns,
+    host_middle AS host_p50_ns,
+    projected AS projected_instances,
+    CAST(kernels AS BIGINT) AS kernels,
+    CAST(operations AS BIGINT) AS operations,
+    CAST(device_total AS BIGINT) AS device_total_ns,
+    CAST(total AS BIGINT) AS projected_total_ns,
+    round(total / nullif(projected, 0), 1) AS projected_mean_ns,
+    round(
+        sqrt((squares - centre * (total + rest) - rest * rest / projected) / nullif(projected - 1, 0)), 1
+    ) AS projected_stddev_ns,
+    shortest AS projected_min_ns,
+    middle AS projected_p50_ns,
+    tail AS projected_p90_ns,
+    longest AS projected_max_ns
+FROM centred
+ORDER BY pass, projected_total_ns DESC NULLS LAST, host_total_ns DESC NULLS LAST, "range", domain NULLS FIRST, style

@@ -1,0 +1,87 @@
+"""Small evidence made row by row, for tests that work out by hand what a query must say.
+
+    ask("kernel_summary", kernel=[kernel("a", 0, 10), kernel("a", 20, 50)])
+
+gives the rows of that query over a store that holds just these two kernels. What a row does not name is NULL,
+but for the pass, which is "r", and for process, device, context and stream, which are 0, 0, 1 and 7.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from nsight_suite.evidence.store import Connection, Store, empty_store, insert_rows
+from nsight_suite.querying import run_named
+from nsight_suite.sources import data_root
+
+Row = dict[str, Any]
+
+
+def create_views(connection: Connection) -> None:
+    """The views that a store of a run has, over whatever the tables hold."""
+    for path in sorted((data_root() / "queries" / "views").glob("*.sql")):
+        connection.execute(path.read_text(encoding="utf-8"))
+
+
+@contextmanager
+def store_of(tables: Mapping[str, Iterable[Row]]) -> Iterator[Store]:
+    """A store that holds these rows and nothing else."""
+    with empty_store() as connection:
+        for table, rows in tables.items():
+            insert_rows(connection, table, rows)
+        create_views(connection)
+        yield Store(connection, {})
+
+
+def ask(query: str, /, **tables: Iterable[Row]) -> list[Row]:
+    """The rows of a named query over these tables; `ranges` stands for the table `range`."""
+    named = {"range" if table == "ranges" else table: rows for table, rows in tables.items()}
+    with store_of(named) as store:
+        return run_named(store, query).records()
+
+
+def columns(rows: Iterable[Row], names: str) -> list[tuple[Any, ...]]:
+    """Of each row the columns that `names` lists, parted by spaces."""
+    return [tuple(row[name] for name in names.split()) for row in rows]
+
+
+def kernel(name: str, start_ns: int | None, end_ns: int | None, **more: Any) -> Row:
+    where = {"pass": "r", "process": 0, "device": 0, "context": 1, "stream": 7}
+    return {**where, "name": name, "start_ns": start_ns, "end_ns": end_ns, **more}
+
+
+def copy(direction: str | None, size: int, start_ns: int | None, end_ns: int | None, **more: Any) -> Row:
+    """A memory copy; a fill when it has no direction."""
+    where = {"pass": "r", "process": 0, "device": 0, "context": 1, "stream": 7}
+    what = {"kind": "memcpy" if direction else "memset", "direction": direction, "bytes": size}
+    return {**where, **what, "start_ns": start_ns, "end_ns": end_ns, **more}
+
+
+def launch(launch_id: int, start_ns: int, end_ns: int, kind: str = "kernel", **more: Any) -> Row:
+    names = {"kernel": "cudaLaunchKernel", "graph": "cudaGraphLaunch", "memcpy": "cudaMemcpyAsync"}
+    made = {"pass": "r", "process": 0, "thread": 0, "launch_id": launch_id, "kind": kind}
+    return {**made, "name": names[kind], "captured": False, "start_ns": start_ns, "end_ns": end_ns, **more}
+
+
+def nvtx(range_id: int, name: str, start_ns: int, end_ns: int | None, **more: Any) -> Row:
+    made = {"pass": "r", "process": 0, "thread": 0, "range_id": range_id, "name": name, "style": "push_pop"}
+    return {**made, "start_ns": start_ns, "end_ns": end_ns, **more}
+
+
+def path(path_id: int, whole: str, parent: int | None = None, **more: Any) -> Row:
+    """The nesting `whole` ("outer / inner"); `parent` is the nesting around its innermost name."""
+    names = whole.split(" / ")
+    made = {"pass": "r", "path_id": path_id, "parent_path_id": parent, "depth": len(names) - 1}
+    return {**made, "name": names[-1], "style": "push_pop", "path": whole, **more}
+
+
+def counter(workload_id: int, metric: str, value: float | None, unit: str | None = "", **more: Any) -> Row:
+    made = {"pass": "r", "workload_id": workload_id, "workload": "kernel", "name": "k"}
+    return {**made, "grid": "8,1,1", "block": "64,1,1", "metric": metric, "value": value, "unit": unit, **more}
+
+
+def nsys_report(rows: int | None, **more: Any) -> Row:
+    """The report itself; `rows` are its kernels, None where it has no table of them."""
+    return {"pass": "r", "file": "r.sqlite", "format": "nsys-sqlite", "rows": rows, "complete": True, **more}

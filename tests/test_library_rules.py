@@ -1,0 +1,124 @@
+"""What holds for every named query: its header tells its columns, and its rows have one order."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from crowded_evidence import crowded
+from evidence_rows import create_views, store_of
+
+from nsight_suite.evidence.readers import ncu_csv, nsys
+from nsight_suite.evidence.store import Store, empty_store
+from nsight_suite.querying import find_queries, find_query, formats, run_named
+
+DATA = Path(__file__).parent / "data"
+METRICS = ("dram__bytes_read.sum", "dram__bytes_write.sum", "gpu__time_duration.sum")
+QUERIES = [query.name for query in find_queries()]
+# Asked of a report that somebody was handed, without any declared case.
+LIBRARY = (
+    *("advice", "api_summary", "capture_window", "compare_reports", "concurrency", "copy_overlap"),
+    *("counters_by_kernel", "device_gaps", "dram_by_kernel", "first_and_steady", "gpus"),
+    *("graph_coverage", "graph_launches", "graph_node_times", "graph_origins", "kernel_by_path"),
+    *("kernel_by_range", "kernel_resources", "kernel_summary", "launch_counts", "launch_latency"),
+    *("longest_gaps", "marks", "measurements", "memcpy_summary", "memset_summary", "ncu_workloads"),
+    *("occupancy_limits", "processes", "profiler_cost", "queue_time", "range_projection"),
+    *("range_summary", "range_tree", "report_completeness", "roofline_inputs", "step_comparison"),
+    *("stream_utilisation", "synchronisation", "top_ranges", "unattributed_kernels"),
+)
+
+
+def with_expected(store: Store) -> Store:
+    """What no loose report has: nothing is declared."""
+    declared = ("kernels", "graph_nodes", "logical_read_bytes", "logical_write_bytes")
+    numbers = ", ".join(f"NULL::BIGINT AS {name}" for name in declared)
+    store.connection.execute(
+        f"CREATE VIEW expected AS SELECT '' AS case_id, {numbers}, NULL::VARCHAR[] AS kernel_names WHERE false"
+    )
+    return store
+
+
+@pytest.fixture(scope="module", params=range(3))
+def pair(request: pytest.FixtureRequest) -> Iterator[tuple[Store, Store]]:
+    """The same crowded evidence twice, its rows in two orders."""
+    tables = crowded(request.param)
+    chance = random.Random(0)
+    shuffled = {name: chance.sample(rows, len(rows)) for name, rows in tables.items()}
+    with store_of(tables) as first, store_of(shuffled) as second:
+        yield with_expected(first), with_expected(second)
+
+
+def test_the_library_is_there() -> None:
+    assert set(LIBRARY) <= set(QUERIES)
+    assert len(LIBRARY) >= 30
+
+
+@pytest.mark.parametrize("name", QUERIES)
+def test_the_order_of_the_evidence_changes_nothing(pair: tuple[Store, Store], name: str) -> None:
+    first, second = (formats.as_text(run_named(store, name), "csv") for store in pair)
+    assert first == second
+
+
+@pytest.mark.parametrize("name", LIBRARY)
+def test_the_header_tells_every_column_of_a_full_store(pair: tuple[Store, Store], name: str) -> None:
+    answer, query = run_named(pair[0], name), find_query(name)
+    assert answer.rows
+    assert tuple(query.columns) == answer.columns
+    assert query.about.startswith("One row per ")
+    # Times, sizes and shares carry their unit in the name or in its meaning.
+    for column, meaning in query.columns.items():
+        assert not column.endswith("_ns") or "ns" in meaning or "NULL" in meaning, column
+
+
+@pytest.mark.parametrize("name", LIBRARY)
+def test_nothing_comes_of_nothing(name: str) -> None:
+    with store_of({}) as store:
+        assert run_named(store, name).rows == ()
+
+
+@pytest.fixture(scope="module")
+def recorded() -> Iterator[Store]:
+    """Real reports side by side: nsys by node and as a whole, two GPUs, and ncu in two layouts."""
+    with empty_store() as connection:
+        for name in ("nsys_node", "nsys_graph", "nsys_two_gpus"):
+            nsys.read(connection, DATA / f"{name}.sqlite", name)
+        for name in ("ncu_kernel_raw", "ncu_kernel_details"):
+            ncu_csv.read(connection, DATA / f"{name}.csv", name, requested=METRICS)
+        create_views(connection)
+        yield Store(connection, {})
+
+
+@pytest.mark.parametrize("name", LIBRARY)
+def test_real_reports_can_be_asked(recorded: Store, name: str) -> None:
+    for row in run_named(recorded, name).records():
+        assert "share" not in row or row["share"] is None or 0 <= row["share"] <= 1
+
+
+def test_real_reports_keep_every_kernel(recorded: Store) -> None:
+    # tests/data/README.md: 63 kernels by node, 32 with graphs as a whole, and 24 in each of two processes.
+    expected = {"nsys_node": 63, "nsys_graph": 32, "nsys_two_gpus": 48}
+    for query in ("kernel_summary", "kernel_by_path", "first_and_steady"):
+        counts = dict.fromkeys(expected, 0)
+        for row in run_named(recorded, query).records():
+            if row.get("what") != "call":
+                counts[row["pass"]] += row["kernels"] if "kernels" in row else row["count"]
+        assert counts == expected, query
+
+
+def test_real_replays_without_nodes_are_unknown(recorded: Store) -> None:
+    found = {row["pass"]: row for row in run_named(recorded, "graph_coverage").records()}
+    assert (found["nsys_graph"]["graph_launches"], found["nsys_graph"]["coverage"]) == (13, 0.0)
+    assert found["nsys_node"]["coverage"] == found["nsys_two_gpus"]["coverage"] == 1.0
+    assert found["nsys_two_gpus"]["graph_launches"] == 6  # three replays in each process
+
+
+def test_real_counters_by_kernel(recorded: Store) -> None:
+    found = [row for row in run_named(recorded, "dram_by_kernel").records() if row["pass"] == "ncu_kernel_raw"]
+    # 2 invocations of 4 staged kernels and of the fused one.
+    assert {row["kernel"]: row["workloads"] for row in found} == {
+        **dict.fromkeys(("row_max", "row_exp", "row_sum", "row_div"), 2),
+        "row_fused": 2,
+    }
+    assert all(row["reason"] is None for row in found)

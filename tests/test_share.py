@@ -11,7 +11,10 @@ from real_run import SECRETS, TOKEN, make_real_run, refresh_artifacts
 
 from nsight_suite.errors import SuiteError, UsageError
 from nsight_suite.evidence.build import build, collect
+from nsight_suite.evidence.ingested import rebuild
+from nsight_suite.evidence.store import open_store
 from nsight_suite.evidence.tables import tables
+from nsight_suite.ingesting import ingest
 from nsight_suite.runfolder import RunFolder, read_json, write_json
 from nsight_suite.sharing import share
 
@@ -210,3 +213,59 @@ def test_the_command(run: RunFolder, tmp_path: Path) -> None:
     assert again.returncode == 2
     assert "exists already" in again.stderr
     assert "Traceback" not in again.stderr
+
+
+# -- ingested runs ---------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def ingested(tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
+    """A run of the captured run's reports, which hold secrets; read only."""
+    folder = tmp_path_factory.mktemp("ingested")
+    reports = make_real_run(folder / "captured").reports
+    (reports / "nsys.nsys-rep").unlink()  # written after its export here
+    return ingest([reports / "nsys.sqlite", reports / "ncu.csv"], folder / "run").run
+
+
+def files_of(folder: Path) -> dict[str, bytes]:
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()
+    }
+
+
+def test_of_an_ingested_run_the_evidence_alone_is_copied(ingested: RunFolder, tmp_path: Path) -> None:
+    copy = share(ingested, tmp_path / "copy", environment=NO_ENVIRONMENT)
+    assert sorted(path.name for path in copy.path.iterdir()) == ["evidence", "evidence.duckdb", "run.json"]
+    assert files_of(copy.evidence) == files_of(ingested.evidence)
+    told = read_json(copy.run_json)
+    assert told["passes"] == ["nsys", "ncu"]
+    assert not {"reports", "argv"} & set(told)
+    everything = b"".join(files_of(copy.path).values())
+    assert not [secret for secret in SECRETS if secret.encode() in everything]
+    assert str(ingested.path.parent).encode() not in everything
+
+
+def test_two_copies_of_an_ingested_run_are_the_same_and_can_be_asked(
+    ingested: RunFolder, tmp_path: Path
+) -> None:
+    first = share(ingested, tmp_path / "first", environment=NO_ENVIRONMENT)
+    again = share(first, tmp_path / "again", environment=NO_ENVIRONMENT)
+    for name, content in files_of(first.path).items():
+        if name != "evidence.duckdb":
+            assert (again.path / name).read_bytes() == content, name
+    assert open_store(again).connection.execute("SELECT count(*) FROM kernel").fetchall() == [(63,)]
+    with pytest.raises(UsageError, match="made by `share`"):
+        rebuild(again)
+
+
+@pytest.mark.parametrize("name", [f"step {TOKEN}", "on planted-host now"])
+def test_a_secret_of_the_report_is_found_in_the_evidence(tmp_path: Path, name: str) -> None:
+    """A range's name is evidence, and the report says that it holds a secret."""
+    captured = make_real_run(tmp_path / "captured")
+    (captured.reports / "nsys.nsys-rep").unlink()
+    plant_in_a_range(captured, name)
+    run = ingest([captured.reports / "nsys.sqlite"], tmp_path / "run").run
+    with pytest.raises(SuiteError, match="private things") as caught:
+        share(run, tmp_path / "copy", environment=NO_ENVIRONMENT)
+    assert not any(secret in str(caught.value) for secret in SECRETS)
+    assert not (tmp_path / "copy").exists()

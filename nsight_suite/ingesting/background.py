@@ -36,6 +36,7 @@ class Outcome:
     answer: Any = None
     error: BaseException | None = None
     abandoned: threading.Event = field(default_factory=threading.Event)
+    finished: threading.Event = field(default_factory=threading.Event)
 
     def guarded(self, progress: Progress) -> Progress:
         """The same progress; reporting it ends the thread once it is abandoned."""
@@ -63,15 +64,17 @@ def in_background(
             outcome.answer = work(outcome.guarded(progress))
         except BaseException as error:
             outcome.error = error
+        finally:
+            outcome.finished.set()
 
-    thread = threading.Thread(target=run, name="ingest", daemon=True)
-    thread.start()
+    threading.Thread(target=run, name="ingest", daemon=True).start()
     try:
-        while thread.is_alive():
-            thread.join(_TICK_S)
+        # Not `join`: interrupted on Python 3.11 it takes the thread for ended.
+        while not outcome.finished.wait(_TICK_S):
+            pass
     except BaseException as interruption:
         outcome.abandoned.set()
-        _end(thread, connection, interruption, clean_up)
+        _end(outcome, connection, interruption, clean_up)
         raise
     if outcome.error:
         raise outcome.error
@@ -79,13 +82,13 @@ def in_background(
 
 
 def _end(
-    thread: threading.Thread, connection: Connection, interruption: BaseException, clean_up: Callable[[], None]
+    outcome: Outcome, connection: Connection, interruption: BaseException, clean_up: Callable[[], None]
 ) -> None:
     limit = time.monotonic() + _PATIENCE_S
-    while thread.is_alive() and time.monotonic() < limit:
+    while not outcome.finished.is_set() and time.monotonic() < limit:
         connection.interrupt()
-        thread.join(_TICK_S)
-    if thread.is_alive():
+        outcome.finished.wait(_TICK_S)
+    if not outcome.finished.is_set():
         clean_up()
         print("nsight-suite: interrupted", file=sys.stderr, flush=True)
         os._exit(interruption.code if isinstance(interruption, SystemExit) else 130)  # type: ignore[arg-type]

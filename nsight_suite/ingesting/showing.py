@@ -90,13 +90,22 @@ class LiveDisplay:
 
     def __init__(self, bar: Bar) -> None:
         self._bar = bar
-        self._task = bar.add_task("", total=None, name="", number="", start=False)
+        self._task = bar.add_task("", total=None, name="", number="")
 
     def started(self, what: str, number: int, of: int) -> None:
-        self._bar.reset(self._task, total=None, description="", name=what, number=f"[{number}/{of}]")
+        self._begin("", name=what, number=f"[{number}/{of}]")
 
     def advanced(self, done: int, total: int, what: str) -> None:
+        (task,) = self._bar.tasks
+        if not total and task.total is not None:
+            self._begin(what, **task.fields)
+            return
         self._bar.update(self._task, completed=done, total=total or None, description=what)
+
+    def _begin(self, what: str, **fields: str) -> None:
+        """Another task in place of the last: how much there is cannot be taken back from one of rich's."""
+        self._bar.remove_task(self._task)
+        self._task = self._bar.add_task(what, total=None, **fields)
 
     def told(self, text: str) -> None:
         from rich.text import Text

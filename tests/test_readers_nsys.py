@@ -14,6 +14,7 @@ from tiny_export import Call, Kernel, Range, make_export
 from nsight_suite.errors import BadReport
 from nsight_suite.evidence import store
 from nsight_suite.evidence.readers import nsys
+from nsight_suite.sources import data_root
 
 DATA = Path(__file__).parent / "data"
 LAUNCH = "cudaLaunchKernel_v7000"
@@ -22,6 +23,7 @@ LAUNCH = "cudaLaunchKernel_v7000"
 @pytest.fixture
 def connection() -> Iterator[store.Connection]:
     with store.empty_store() as opened:
+        opened.execute((data_root() / "queries" / "views" / "attribution.sql").read_text(encoding="utf-8"))
         yield opened
 
 
@@ -375,7 +377,7 @@ def test_an_untimed_kernel_counts_without_times(connection: store.Connection, tm
         kernels=[Kernel("k", 0, 0, 5), Kernel("k", 1000, 1500, 6)],
     )
     read(connection, export)
-    assert rows(connection, "SELECT start_ns, end_ns FROM kernel ORDER BY kernel_id") == [
+    assert rows(connection, "SELECT start_ns, end_ns FROM kernel ORDER BY start_ns") == [
         (1000, 1500),
         (None, None),
     ]

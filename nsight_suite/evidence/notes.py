@@ -20,7 +20,7 @@ def note_report(
     *,
     rows: int | None,
     complete: bool | None,
-    **origin: str | None,
+    **origin: object,
 ) -> None:
     """Insert the row of `report`. `origin` holds what the file tells of its tool, by column."""
     row = {"pass": pass_name, "file": path.name, "format": form, "rows": rows, "complete": complete, **origin}

@@ -68,9 +68,22 @@ class Store:
         return [dict(zip(names, row, strict=True)) for row in result.fetchall()]
 
 
-def empty_store() -> duckdb.DuckDBPyConnection:
-    """An in-memory DuckDB with every table of the evidence, empty: what the readers fill."""
-    connection = duckdb.connect(config=_CONFIG)
+def bare_connection() -> duckdb.DuckDBPyConnection:
+    """An in-memory DuckDB without any table, which downloads nothing."""
+    return duckdb.connect(config=_CONFIG)
+
+
+def empty_store(folder: Path | None = None, memory_limit: str | None = None) -> duckdb.DuckDBPyConnection:
+    """A DuckDB with every table of the evidence, empty: what the readers fill.
+
+    It lies in memory, or in a file inside `folder`; then it takes no more memory than `memory_limit` ('250MB').
+    """
+    config = dict(_CONFIG)
+    if folder is not None:
+        config["temp_directory"] = str(folder / "spilled")
+        # Rows go through in few threads, each of which holds some; their order is that of the report.
+        config |= {"memory_limit": memory_limit or "250MB", "threads": 2}
+    connection = duckdb.connect(":memory:" if folder is None else folder / "store.duckdb", config=config)
     for table in tables().values():
         connection.execute(_create_table(table))
     return connection

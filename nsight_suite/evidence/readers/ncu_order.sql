@@ -4,9 +4,9 @@
 -- repeat that many times in the same sequence, their order does; otherwise it stays unknown.
 CREATE TEMP TABLE derived AS
 WITH workload AS (
-    SELECT DISTINCT workload_id, range_name, name
-    FROM counter
-    WHERE pass = getvariable('pass_name') AND invocation IS NULL AND range_name IS NOT NULL
+    SELECT workload_id, range_name, name
+    FROM ncu_workload
+    WHERE invocation IS NULL AND range_name IS NOT NULL
 ),
 placed AS (
     SELECT
@@ -30,23 +30,20 @@ regular AS (
 )
 SELECT workload_id, invocation FROM divided SEMI JOIN regular USING (range_name);
 
-UPDATE counter
+UPDATE ncu_workload
 SET invocation = derived.invocation
 FROM derived
-WHERE counter.pass = getvariable('pass_name') AND counter.workload_id = derived.workload_id;
+WHERE ncu_workload.workload_id = derived.workload_id;
 
 CREATE TEMP TABLE placed AS
 SELECT workload_id, row_number() OVER (PARTITION BY range_name, invocation ORDER BY workload_id) - 1 AS ordinal
-FROM (
-    SELECT DISTINCT workload_id, range_name, invocation
-    FROM counter
-    WHERE pass = getvariable('pass_name') AND invocation IS NOT NULL
-);
+FROM ncu_workload
+WHERE invocation IS NOT NULL;
 
-UPDATE counter
+UPDATE ncu_workload
 SET ordinal = placed.ordinal
 FROM placed
-WHERE counter.pass = getvariable('pass_name') AND counter.workload_id = placed.workload_id;
+WHERE ncu_workload.workload_id = placed.workload_id;
 
 DROP TABLE derived;
 DROP TABLE placed;

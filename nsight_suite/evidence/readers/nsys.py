@@ -1,182 +1,254 @@
-"""An nsys SQLite export → ranges, launches, kernels, memory operations, waits.
+"""An nsys export → ranges, launches, kernels, memory operations, waits, other API calls, and what they leave in doubt.
 
-The columns at hand are staged in a schema `nsys`; plain SQL files beside this module turn them into evidence.
+The columns at hand are staged in a schema `nsys`; plain SQL files beside this module turn them into evidence, and
+`lanes` finds which ranges enclose which calls.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from nsight_suite.errors import BadReport, first_line
 from nsight_suite.evidence.notes import Doubt, note_doubts, note_report
-from nsight_suite.evidence.readers.nsys_export import Export, opened, stage
+from nsight_suite.evidence.readers.nsys_calls import read_calls
+from nsight_suite.evidence.readers.nsys_diagnosis import Origin, doubts_of_export, origin_of
+from nsight_suite.evidence.readers.nsys_export import BIGINT, VARCHAR, Export, Turn, find, opened, stage
 from nsight_suite.evidence.store import Connection, DatabaseError, append, insert_rows
 
-# staging name: (table of the export, columns without which nothing can be said, further columns)
-_BIG, _TEXT = "BIGINT", "VARCHAR"
-_DEVICE = ("start", "end", "correlationId", "globalPid")
-TABLES: Mapping[str, tuple[str, tuple[str, ...], Mapping[str, str]]] = {
-    "kernel": (
-        "CUPTI_ACTIVITY_KIND_KERNEL",
-        _DEVICE,
-        dict.fromkeys(
-            (
-                *("demangledName", "shortName", "deviceId", "contextId", "streamId", "graphNodeId"),
-                *("registersPerThread", "staticSharedMemory", "dynamicSharedMemory", "localMemoryPerThread"),
-                *("gridX", "gridY", "gridZ", "blockX", "blockY", "blockZ"),
-            ),
-            _BIG,
-        ),
-    ),
-    "memcpy": (
-        "CUPTI_ACTIVITY_KIND_MEMCPY",
-        _DEVICE,
-        dict.fromkeys(("bytes", "streamId", "graphNodeId"), _BIG),
-    ),
-    "memset": (
-        "CUPTI_ACTIVITY_KIND_MEMSET",
-        _DEVICE,
-        dict.fromkeys(("bytes", "streamId", "graphNodeId"), _BIG),
-    ),
-    "graph_trace": ("CUPTI_ACTIVITY_KIND_GRAPH_TRACE", _DEVICE, {}),
-    "api": ("CUPTI_ACTIVITY_KIND_RUNTIME", ("start", "end", "globalTid", "correlationId", "nameId"), {}),
-    "nvtx": (
-        "NVTX_EVENTS",
-        ("start", "end", "eventType", "globalTid"),
-        {
-            "text": _TEXT,
-            **dict.fromkeys(("textId", "domainId"), _BIG),
-            **dict.fromkeys(("int64Value", "uint64Value", "int32Value", "uint32Value"), _BIG),
-        },
-    ),
-}
-
-_STEPS = ("identity", "ranges", "calls", "device", "doubts")
-
-
-_USED_STRINGS = """
-SELECT demangledName AS id FROM nsys.kernel UNION SELECT shortName FROM nsys.kernel
-UNION SELECT nameId FROM nsys.api
-UNION SELECT textId FROM nsys.nvtx
-ORDER BY id
-"""
+# Hears how far the reading of a report has come: rows done, rows in all, and what is read.
+Progress = Callable[[int, int, str], None]
 
 
 @dataclass(frozen=True)
-class Origin:
-    """What an export says of itself. None: it does not say."""
+class Staged:
+    """A table of the export: columns without which little can be said, and further ones, by type."""
 
-    tool_version: str | None
-    schema_version: str | None
-    graph_trace: str | None
-    cuda_traced: bool | None
+    table: str
+    needed: tuple[str, ...]
+    further: Mapping[str, str]
+
+    @property
+    def columns(self) -> dict[str, str]:
+        return {**dict.fromkeys(self.needed, BIGINT), **self.further}
 
 
-def read(connection: Connection, path: Path, pass_name: str) -> None:
-    """Insert the rows of one nsys SQLite export.
+def _integers(*names: str) -> dict[str, str]:
+    return dict.fromkeys(names, BIGINT)
 
-    Raises BadReport for a file that is empty, cut off, damaged or no SQLite database; then nothing is inserted.
+
+_DEVICE = ("start", "end", "correlationId", "globalPid")
+_PLACE = _integers("deviceId", "contextId", "streamId", "graphNodeId")
+KERNELS = Staged(
+    "CUPTI_ACTIVITY_KIND_KERNEL",
+    _DEVICE,
+    _integers("demangledName", "shortName")
+    | _PLACE
+    | _integers("registersPerThread", "staticSharedMemory", "dynamicSharedMemory", "localMemoryPerThread")
+    | _integers("gridX", "gridY", "gridZ", "blockX", "blockY", "blockZ"),
+)
+# By the name that they are staged under. Kernels go their own way, since there may be very many.
+STAGED: Mapping[str, Staged] = {
+    "api": Staged(
+        "CUPTI_ACTIVITY_KIND_RUNTIME", ("start", "end", "globalTid", "correlationId", "nameId"), {}
+    ),
+    "nvtx": Staged(
+        "NVTX_EVENTS",
+        ("start", "end", "eventType", "globalTid"),
+        {"text": VARCHAR}
+        | _integers("textId", "domainId", "endGlobalTid")
+        | _integers("int64Value", "uint64Value", "int32Value", "uint32Value"),
+    ),
+    "memcpy": Staged(
+        "CUPTI_ACTIVITY_KIND_MEMCPY", _DEVICE, _PLACE | _integers("bytes", "copyKind", "srcKind", "dstKind")
+    ),
+    "memset": Staged("CUPTI_ACTIVITY_KIND_MEMSET", _DEVICE, _PLACE | _integers("bytes", "memKind")),
+    "graph_trace": Staged(
+        "CUPTI_ACTIVITY_KIND_GRAPH_TRACE",
+        _DEVICE,
+        _integers("deviceId", "contextId", "streamId", "graphId", "graphExecId"),
+    ),
+    "graph_event": Staged(
+        "CUDA_GRAPH_EVENTS",
+        ("start", "globalTid"),
+        _integers("graphNodeId", "originalGraphNodeId", "graphId", "originalGraphId", "graphExecId"),
+    ),
+    "graph_node_event": Staged(
+        "CUDA_GRAPH_NODE_EVENTS", ("start", "globalTid"), _integers("graphNodeId", "originalGraphNodeId")
+    ),
+    "overhead": Staged("PROFILER_OVERHEAD", ("start", "end", "globalTid"), _integers("overheadType", "nameId")),
+    "cupti_overhead": Staged(
+        "CUPTI_ACTIVITY_KIND_OVERHEAD",
+        ("start", "end"),
+        _integers("globalTid", "globalPid", "overheadType", "overheadKind", "correlationId"),
+    ),
+    "listed": Staged("PROCESSES", ("globalPid",), _integers("pid")),
+    "gpu": Staged(
+        "TARGET_INFO_GPU",
+        ("id",),
+        {"name": VARCHAR, "uuid": VARCHAR}
+        | _integers("cuDevice", "smCount", "totalMemory", "l2CacheSize", "memoryBandwidth")
+        | _integers("computeMajor", "computeMinor"),
+    ),
+    "memcpy_kind": Staged("ENUM_CUDA_MEMCPY_OPER", ("id",), {"label": VARCHAR}),
+    "memory_kind": Staged("ENUM_CUDA_MEM_KIND", ("id",), {"label": VARCHAR}),
+}
+_USED_STRINGS = """
+SELECT demangledName AS id FROM nsys.kernel_name UNION SELECT shortName FROM nsys.kernel_name
+UNION SELECT nameId FROM nsys.api
+UNION SELECT textId FROM nsys.nvtx
+UNION SELECT nameId FROM nsys.overhead
+ORDER BY id
+"""
+_RECORDS = """
+INSERT INTO nsys.record
+SELECT
+    {kind},
+    -- CUPTI writes start = end = 0 when it has counted an operation but not timed it.
+    CASE WHEN NOT (coalesce("start", 0) = 0 AND coalesce("end", 0) = 0) THEN "start" END,
+    CASE WHEN NOT (coalesce("start", 0) = 0 AND coalesce("end", 0) = 0) THEN "end" END,
+    globalPid, correlationId, graphNodeId
+FROM {table}
+"""
+_ROWS_AT_ONCE = 250_000
+
+
+def read(connection: Connection, path: Path, pass_name: str, progress: Progress | None = None) -> None:
+    """Insert the rows of one nsys export, an SQLite file or a folder of Parquet files.
+
+    Raises BadReport for an export that is empty, cut off, damaged or foreign; then nothing is inserted.
     """
     connection.execute("CREATE SCHEMA nsys")
+    connection.execute("SET VARIABLE pass_name = $name", {"name": pass_name})
     try:
         with opened(path) as export:
-            origin = _origin(export)
-            present = {table: export.columns_of(table) for table, _, _ in TABLES.values()}
-            doubts = [*_stage(connection, export), *_doubts_of_shape(origin, present)]
-            used = (row[0] for row in connection.execute(_USED_STRINGS).fetchall() if row[0] is not None)
-            named = export.strings(used)
-        connection.execute("CREATE TABLE nsys.string (id BIGINT, value VARCHAR)")
-        append(
-            connection,
-            "nsys.string",
-            {"id": _BIG, "value": _TEXT},
-            ({"id": number, "value": text} for number, text in named),
-        )
-        connection.execute("SET VARIABLE pass_name = $name", {"name": pass_name})
-        _project(connection, path)
-        (kernels,) = connection.execute("SELECT count(*) FROM nsys.kernel").fetchall()[0]
+            _refuse_foreign(export)
+            origin = origin_of(export)
+            tell = _Telling(export, progress)
+            odd = _stage(connection, export, tell)
+            read_calls(connection, tell.calls)
+            _read_kernels(connection, export, tell)
+            _run(connection, "device")
+            _run(connection, "doubts")
+            doubts = [*doubts_of_export(export, origin, {**STAGED, "kernel": KERNELS}), *_doubts_of_cells(odd)]
+            (kernels,) = connection.execute("SELECT count(*) FROM nsys.record WHERE kind = 0").fetchall()[0]
+            rows = kernels if find(export, KERNELS.table) else None
+        _note(connection, path, pass_name, origin, rows)
+    except DatabaseError as error:
+        _forget(connection, pass_name)
+        raise BadReport(f"{path.name} holds values that make no sense: {first_line(error)}.") from error
+    except BaseException:
+        _forget(connection, pass_name)
+        raise
     finally:
         connection.execute("DROP SCHEMA nsys CASCADE")
-    note_report(
-        connection,
-        pass_name,
-        path,
-        "nsys-sqlite",
-        rows=kernels if present["CUPTI_ACTIVITY_KIND_KERNEL"] else None,
-        complete=True,
-        tool_version=origin.tool_version,
-        schema_version=origin.schema_version,
-        graph_trace=origin.graph_trace,
-    )
-    if origin.tool_version:
-        insert_rows(connection, "tool", [{"pass": pass_name, "name": "nsys", "version": origin.tool_version}])
     note_doubts(connection, pass_name, doubts)
 
 
-def _project(connection: Connection, path: Path) -> None:
-    """Turn the staged tables into rows of evidence: all of them, or none."""
-    connection.begin()
-    try:
-        for step in _STEPS:
-            connection.execute(Path(__file__).with_name(f"nsys_{step}.sql").read_text(encoding="utf-8"))
-    except DatabaseError as error:
-        connection.rollback()
-        reason = first_line(error)
-        raise BadReport(f"{path.name} holds values that make no sense: {reason}.") from error
-    connection.commit()
-
-
-def _stage(connection: Connection, export: Export) -> Iterator[Doubt]:
-    for into, (table, needed, further) in TABLES.items():
-        columns = {**dict.fromkeys(needed, _BIG), **further}
-        if not stage(connection, export, table, f"nsys.{into}", columns):
-            yield (
-                "odd-cells",
-                table,
-                f"{table} holds cells of another type than their column; they are read as NULL.",
-            )
-
-
-def _doubts_of_shape(origin: Origin, present: Mapping[str, frozenset[str]]) -> Iterator[Doubt]:
-    for table, needed, _ in TABLES.values():
-        if missing := [f"{table}.{name}" for name in needed if present[table] and name not in present[table]]:
-            yield (
-                "missing-column",
-                ", ".join(missing),
-                "The export lacks columns that attribution needs. Export the report again with another nsys.",
-            )
-    if not present["CUPTI_ACTIVITY_KIND_KERNEL"]:
-        if origin.cuda_traced is False:
-            reason = "CUDA was not traced. Capture again with nsys profile -t cuda,nvtx."
-        else:
-            reason = (
-                "The export has no table of kernels: none was recorded while it was captured. "
-                "The number of kernels is unknown, not zero. Check that the program ran on a GPU to its end."
-            )
-        yield "no-kernel-table", "CUPTI_ACTIVITY_KIND_KERNEL", reason
-    if not present["NVTX_EVENTS"]:
-        yield (
-            "no-range-table",
-            "NVTX_EVENTS",
-            "The export has no NVTX events, so no kernel belongs to a case. Capture with -t cuda,nvtx.",
+def _refuse_foreign(export: Export) -> None:
+    known = (*(staged.table for staged in STAGED.values()), KERNELS.table, "StringIds", "META_DATA_EXPORT")
+    if not any(find(export, table) for table in known):
+        seen = ", ".join(sorted(export.tables())[:8]) or "none"
+        raise BadReport(
+            f"{export.path.name} is no export of Nsight Systems: it has none of its tables. Tables seen: {seen}.",
+            "Export a report with nsys export --type sqlite.",
         )
 
 
-def _origin(export: Export) -> Origin:
-    told = export.metadata("META_DATA_EXPORT")
-    capture = export.metadata("META_DATA_CAPTURE")
-    modes = {
-        mode.lower()
-        for name, values in capture.items()
-        if name.upper().endswith("CUDA_GRAPH_TRACE_OPTIONS:MODE")
-        for mode in values
-    }
-    events = capture.get("CAPTURE_EVENT_TYPE")
-    return Origin(
-        tool_version=told.get("EXPORT_PRODUCT_VERSION", [None])[0],
-        schema_version=told.get("EXPORT_SCHEMA_VERSION", [None])[0],
-        graph_trace=modes.pop() if len(modes) == 1 else None,
-        cuda_traced=None if events is None else any(event.lower() == "cuda" for event in events),
+def _stage(connection: Connection, export: Export, tell: _Telling) -> dict[str, int]:
+    """Stage all tables; returns the cells of another type than their column, by table."""
+    connection.execute(
+        'CREATE TABLE nsys.record (kind BIGINT, "start" BIGINT, "end" BIGINT, globalPid BIGINT, '
+        "correlationId BIGINT, graphNodeId BIGINT)"
     )
+    odd = {}
+    for name, staged in STAGED.items():
+        table = find(export, staged.table) or staged.table
+        odd[table] = stage(connection, export, table, f"nsys.{name}", staged.columns, tell.rows)
+    for name, kind in (("memcpy", 2), ("memset", 3)):
+        connection.execute(_RECORDS.format(kind=kind, table=f"nsys.{name}"))
+    connection.execute("CREATE TABLE nsys.kernel_name (demangledName BIGINT, shortName BIGINT)")
+    kernels = find(export, KERNELS.table) or KERNELS.table
+    turn = Turn(
+        f"{_RECORDS.format(kind=0, table='batch')}; "
+        "INSERT INTO nsys.kernel_name SELECT DISTINCT demangledName, shortName FROM batch",
+        "DELETE FROM nsys.record WHERE kind = 0; DELETE FROM nsys.kernel_name",
+        _ROWS_AT_ONCE,
+        tell.rows,
+    )
+    columns = _integers(*_DEVICE, "graphNodeId", "demangledName", "shortName")
+    odd[kernels] = export.each(connection, kernels, columns, turn)
+    used = [row[0] for row in connection.execute(_USED_STRINGS).fetchall() if row[0] is not None]
+    named = export.strings(used)
+    connection.execute("CREATE TABLE nsys.string (id BIGINT, value VARCHAR)")
+    strings = ({"id": number, "value": text} for number, text in named)
+    append(connection, "nsys.string", {"id": BIGINT, "value": VARCHAR}, strings)
+    _run(connection, "identity")
+    return odd
+
+
+def _read_kernels(connection: Connection, export: Export, tell: _Telling) -> None:
+    table = find(export, KERNELS.table)
+    if table:
+        sql = _sql("kernels")
+        undo = "DELETE FROM kernel WHERE pass = getvariable('pass_name')"
+        export.each(connection, table, KERNELS.columns, Turn(sql, undo, _ROWS_AT_ONCE, tell.rows))
+
+
+def _doubts_of_cells(odd: Mapping[str, int]) -> Iterator[Doubt]:
+    for table, cells in odd.items():
+        if cells:
+            told = f"{table} holds {cells} cells of another type than their column; they are read as NULL."
+            yield "odd-cells", table, told
+
+
+def _note(connection: Connection, path: Path, pass_name: str, origin: Origin, kernels: int | None) -> None:
+    form = "nsys-parquet" if path.is_dir() else "nsys-sqlite"
+    note_report(
+        connection, pass_name, path, form, rows=kernels, complete=True, **origin.columns()
+    )
+    if origin.tool_version:
+        insert_rows(connection, "tool", [{"pass": pass_name, "name": "nsys", "version": origin.tool_version}])
+
+
+def _forget(connection: Connection, pass_name: str) -> None:
+    """A report that could not be read leaves no rows. Its findings come last, so there are none yet."""
+    for table in (
+        *("range", "launch", "kernel", "memory_operation", "sync", "api_call", "path", "mark", "graph_run"),
+        *("graph_origin", "process", "gpu", "overhead"),
+    ):
+        connection.execute(f'DELETE FROM "{table}" WHERE pass = $pass', {"pass": pass_name})
+
+
+def _run(connection: Connection, step: str) -> None:
+    connection.execute(_sql(step))
+
+
+def _sql(step: str) -> str:
+    return Path(__file__).with_name(f"nsys_{step}.sql").read_text(encoding="utf-8")
+
+
+class _Telling:
+    """How far it has come, in rows: every table is read once, kernels twice, calls and ranges are placed as well."""
+
+    def __init__(self, export: Export, progress: Progress | None) -> None:
+        self._progress = progress
+        self._done = self._total = 0
+        if progress:
+            sizes = {
+                name: export.size(table) if (table := find(export, staged.table)) else 0
+                for name, staged in {**STAGED, "kernel": KERNELS}.items()
+            }
+            self._total = sum(sizes.values()) + sizes["kernel"] + sizes["api"] + sizes["nvtx"]
+
+    def rows(self, count: int) -> None:
+        self._tell(count, "reading")
+
+    def calls(self, count: int) -> None:
+        self._tell(count, "placing calls in ranges")
+
+    def _tell(self, count: int, what: str) -> None:
+        self._done += count
+        if self._progress:
+            self._progress(min(self._done, self._total), self._total, what)

@@ -1,66 +1,189 @@
--- What ran on the device, joined to the call that started it. Work that no recorded call started stays, unjoined.
+-- Copies, fills, whole graphs, marks, and what the report tells of processes, GPUs, graphs and nsys itself.
 
 CREATE TABLE nsys.launch_of AS
-SELECT global_pid, correlation_id, call_id AS launch_id FROM nsys.call WHERE kind <> 'sync';
-
-INSERT INTO kernel BY NAME
 SELECT
-    getvariable('pass_name') AS pass,
-    CAST(row_number() OVER (ORDER BY untimed, kernel."start", kernel.row) - 1 AS BIGINT) AS kernel_id,
-    process.process,
-    launch_of.launch_id,
-    innermost.range_id,
-    coalesce(
-        full_name.value, short_name.value, '<string ' || kernel.demangledName || ' missing>', '<unnamed>'
-    ) AS name,
-    kernel.deviceId AS device,
-    kernel.contextId AS context,
-    kernel.streamId AS stream,
-    kernel.correlationId AS correlation_id,
-    kernel.graphNodeId AS graph_node_id,
-    CASE WHEN NOT untimed THEN kernel."start" END AS start_ns,
-    CASE WHEN NOT untimed THEN kernel."end" END AS end_ns,
-    kernel.registersPerThread AS registers_per_thread,
-    kernel.staticSharedMemory AS static_shared_bytes,
-    kernel.dynamicSharedMemory AS dynamic_shared_bytes,
-    kernel.localMemoryPerThread AS local_bytes_per_thread,
-    kernel.gridX AS grid_x,
-    kernel.gridY AS grid_y,
-    kernel.gridZ AS grid_z,
-    kernel.blockX AS block_x,
-    kernel.blockY AS block_y,
-    kernel.blockZ AS block_z
-FROM (
-    -- CUPTI writes start = end = 0 when it has counted a kernel but not timed it.
-    SELECT *, coalesce("start", 0) = 0 AND coalesce("end", 0) = 0 AS untimed FROM nsys.kernel
-) AS kernel
-LEFT JOIN nsys.process ON process.global_pid = kernel.globalPid
-LEFT JOIN nsys.launch_of
-    ON launch_of.global_pid = kernel.globalPid AND launch_of.correlation_id = kernel.correlationId
-LEFT JOIN nsys.innermost ON innermost.call_id = launch_of.launch_id
-LEFT JOIN nsys.string AS full_name ON full_name.id = kernel.demangledName
-LEFT JOIN nsys.string AS short_name ON short_name.id = kernel.shortName
-ORDER BY kernel_id;
+    process, correlation_id, min(launch_id) AS launch_id,
+    arg_min({'range_id': range_id, 'path_id': path_id}, launch_id) AS place
+FROM launch
+WHERE pass = getvariable('pass_name') AND kind IN ('memcpy', 'memset', 'graph', 'kernel')
+    -- Most launches run kernels alone, which are joined already.
+    AND ((operations > kernels) OR EXISTS (FROM nsys.graph_trace))
+GROUP BY ALL;
 
 INSERT INTO memory_operation BY NAME
 SELECT
     getvariable('pass_name') AS pass,
     process.process,
     launch_of.launch_id,
-    innermost.range_id,
+    launch_of.place.range_id AS range_id,
+    launch_of.place.path_id AS path_id,
     operation.kind,
+    lower(direction.label) AS direction,
+    lower(source.label) AS source_memory,
+    lower(target.label) AS target_memory,
     operation.bytes,
+    operation.deviceId AS device,
+    operation.contextId AS context,
     operation.streamId AS stream,
+    operation.correlationId AS correlation_id,
     operation.graphNodeId AS graph_node_id,
-    operation."start" AS start_ns,
-    operation."end" AS end_ns
+    CASE WHEN NOT (coalesce("start", 0) = 0 AND coalesce("end", 0) = 0) THEN "start" END AS start_ns,
+    CASE WHEN NOT (coalesce("start", 0) = 0 AND coalesce("end", 0) = 0) THEN "end" END AS end_ns
 FROM (
-    SELECT *, 'memcpy' AS kind FROM nsys.memcpy
+    SELECT *, dstKind AS target, 'memcpy' AS kind FROM nsys.memcpy
     UNION ALL BY NAME
-    SELECT *, 'memset' AS kind FROM nsys.memset
+    SELECT *, memKind AS target, 'memset' AS kind FROM nsys.memset
 ) AS operation
 LEFT JOIN nsys.process ON process.global_pid = operation.globalPid
 LEFT JOIN nsys.launch_of
-    ON launch_of.global_pid = operation.globalPid AND launch_of.correlation_id = operation.correlationId
-LEFT JOIN nsys.innermost ON innermost.call_id = launch_of.launch_id
+    ON launch_of.process = process.process AND launch_of.correlation_id = operation.correlationId
+LEFT JOIN nsys.memcpy_kind AS direction ON direction.id = operation.copyKind
+LEFT JOIN nsys.memory_kind AS source ON source.id = operation.srcKind
+LEFT JOIN nsys.memory_kind AS target ON target.id = operation.target
 ORDER BY operation."start", operation.kind, operation.row;
+
+INSERT INTO graph_run BY NAME
+SELECT
+    getvariable('pass_name') AS pass,
+    process.process,
+    launch_of.launch_id,
+    launch_of.place.range_id AS range_id,
+    launch_of.place.path_id AS path_id,
+    trace.deviceId AS device,
+    trace.contextId AS context,
+    trace.streamId AS stream,
+    trace.correlationId AS correlation_id,
+    trace.graphId AS graph_id,
+    trace.graphExecId AS graph_exec_id,
+    trace."start" AS start_ns,
+    trace."end" AS end_ns
+FROM nsys.graph_trace AS trace
+LEFT JOIN nsys.process ON process.global_pid = trace.globalPid
+LEFT JOIN nsys.launch_of
+    ON launch_of.process = process.process AND launch_of.correlation_id = trace.correlationId
+ORDER BY trace."start", trace.row;
+
+INSERT INTO mark BY NAME
+SELECT
+    getvariable('pass_name') AS pass,
+    thread.process,
+    thread.thread,
+    domain_label.name AS domain,
+    coalesce(
+        nullif(string.value, ''), nullif(nvtx.text, ''),
+        CASE WHEN string.value IS NULL THEN '<string ' || nvtx.textId || ' missing>' END, '<unnamed>'
+    ) AS name,
+    coalesce(nvtx.int64Value, nvtx.uint64Value, nvtx.int32Value, nvtx.uint32Value) AS payload,
+    nvtx."start" AS time_ns
+FROM nsys.nvtx AS nvtx
+LEFT JOIN nsys.thread ON thread.global_tid = nvtx.globalTid
+LEFT JOIN nsys.domain ON domain.global_pid = thread.global_pid AND domain.domain_id = nvtx.domainId
+LEFT JOIN nsys.label AS domain_label ON domain_label.label = domain.label
+LEFT JOIN nsys.string ON string.id = nvtx.textId
+WHERE nvtx.eventType = 34
+ORDER BY nvtx."start", nvtx.row;
+
+-- Nodes stand in CUDA_GRAPH_EVENTS or, in newer versions, in a table of their own; graphs in the former only.
+-- A copy names what it was copied from, which may itself be a copy.
+INSERT INTO graph_origin BY NAME
+WITH RECURSIVE made AS (
+    SELECT globalTid & -16777216 AS global_pid, 'node' AS kind, graphNodeId AS id,
+        originalGraphNodeId AS original_id, "start" AS created_ns
+    FROM (
+        SELECT globalTid, graphNodeId, originalGraphNodeId, "start" FROM nsys.graph_event
+        UNION ALL SELECT globalTid, graphNodeId, originalGraphNodeId, "start" FROM nsys.graph_node_event
+    )
+    UNION ALL
+    SELECT globalTid & -16777216, 'graph', graphId, originalGraphId, "start" FROM nsys.graph_event
+    WHERE graphExecId IS NULL
+    UNION ALL
+    SELECT globalTid & -16777216, 'executable graph', graphExecId, graphId, "start" FROM nsys.graph_event
+    WHERE graphExecId IS NOT NULL
+),
+once AS (
+    SELECT global_pid, kind, id, min(original_id) FILTER (WHERE original_id <> id OR kind = 'executable graph')
+        AS original_id, min(created_ns) AS created_ns
+    FROM made
+    WHERE id IS NOT NULL
+    GROUP BY ALL
+),
+chain AS (
+    SELECT global_pid, kind, id, coalesce(original_id, id) AS reached, 1 AS steps FROM once
+    UNION ALL
+    SELECT chain.global_pid, chain.kind, chain.id, once.original_id, steps + 1
+    FROM chain
+    JOIN once ON once.global_pid = chain.global_pid AND once.id = chain.reached
+        AND once.kind = CASE chain.kind WHEN 'node' THEN 'node' ELSE 'graph' END
+    -- No chain of copies is long; a circle in a damaged report ends here too.
+    WHERE once.original_id IS NOT NULL AND steps < 64
+)
+SELECT getvariable('pass_name') AS pass, process.process, once.kind, once.id, once.original_id, source.reached AS source_id,
+    once.created_ns
+FROM once
+LEFT JOIN nsys.process ON process.global_pid = once.global_pid
+JOIN (SELECT global_pid, kind, id, arg_max(reached, steps) AS reached FROM chain GROUP BY ALL) AS source
+    ON source.global_pid IS NOT DISTINCT FROM once.global_pid AND source.kind = once.kind AND source.id = once.id
+ORDER BY process.process, once.kind, once.id;
+
+INSERT INTO overhead BY NAME
+SELECT
+    getvariable('pass_name') AS pass,
+    process.process,
+    thread.thread,
+    cost.kind,
+    cost.correlationId AS correlation_id,
+    cost."start" AS start_ns,
+    cost."end" AS end_ns
+FROM (
+    SELECT "start", "end", globalTid, NULL AS globalPid, NULL AS correlationId, row,
+        coalesce(string.value, 'type ' || overheadType) AS kind
+    FROM nsys.overhead LEFT JOIN nsys.string ON string.id = overhead.nameId
+    UNION ALL
+    SELECT "start", "end", globalTid, globalPid, correlationId, row, 'type ' || coalesce(overheadType, overheadKind)
+    FROM nsys.cupti_overhead
+) AS cost
+LEFT JOIN nsys.thread ON thread.global_tid = cost.globalTid
+LEFT JOIN nsys.process ON process.global_pid = coalesce(cost.globalPid, cost.globalTid & -16777216)
+ORDER BY cost."start", cost.row;
+
+INSERT INTO gpu BY NAME
+SELECT
+    getvariable('pass_name') AS pass,
+    coalesce(cuDevice, id) AS device,
+    name,
+    CASE WHEN uuid LIKE 'GPU-%' THEN uuid ELSE 'GPU-' || uuid END AS uuid,
+    computeMajor || '.' || computeMinor AS compute_capability,
+    smCount AS multiprocessors,
+    totalMemory AS memory_bytes,
+    l2CacheSize AS l2_bytes,
+    memoryBandwidth AS memory_bytes_per_second
+FROM nsys.gpu
+ORDER BY device, row;
+
+INSERT INTO process BY NAME
+SELECT
+    getvariable('pass_name') AS pass,
+    process.process,
+    CASE WHEN (SELECT count(*) FROM nsys.listed) > 0 THEN bool_or(listed.globalPid IS NOT NULL) END AS listed,
+    coalesce(max(listed.pid), (process.global_pid // 16777216) % 16777216) AS pid,
+    coalesce(max(calls.calls), 0) AS api_calls,
+    coalesce(max(launches.launches), 0) AS launches,
+    coalesce(max(ranges.ranges), 0) AS ranges,
+    coalesce(max(records.kernels), 0) AS kernels,
+    coalesce(max(records.memory_operations), 0) AS memory_operations
+FROM nsys.process
+LEFT JOIN nsys.listed ON listed.globalPid = process.global_pid
+LEFT JOIN (SELECT process, sum(calls) AS calls FROM nsys.thread GROUP BY ALL) AS calls USING (process)
+LEFT JOIN (
+    SELECT process, count(*) AS launches FROM launch WHERE pass = getvariable('pass_name') GROUP BY ALL
+) AS launches USING (process)
+LEFT JOIN (
+    SELECT process, count(*) AS ranges FROM "range" WHERE pass = getvariable('pass_name') GROUP BY ALL
+) AS ranges USING (process)
+LEFT JOIN (
+    SELECT globalPid AS global_pid, count(*) FILTER (WHERE kind = 0) AS kernels,
+        count(*) FILTER (WHERE kind <> 0) AS memory_operations
+    FROM nsys.record GROUP BY ALL
+) AS records ON records.global_pid = process.global_pid
+GROUP BY process.process, process.global_pid
+ORDER BY process.process;

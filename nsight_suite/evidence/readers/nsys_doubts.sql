@@ -1,28 +1,36 @@
 -- What an nsys capture leaves in doubt, as rows of `finding`: each with the numbers seen and what to do.
 INSERT INTO finding BY NAME
-WITH launches AS (
-    SELECT launch.*, kernel.launch_id IS NOT NULL OR memory.launch_id IS NOT NULL AS recorded
+WITH replays AS (
+    SELECT
+        count(*) AS launches,
+        count(*) FILTER (WHERE operations > 0) AS by_node,
+        count(*) FILTER (
+            WHERE operations > 0 OR launch_id IN (
+                SELECT launch_id FROM graph_run WHERE pass = getvariable('pass_name') AND launch_id IS NOT NULL
+            )
+        ) AS recorded
     FROM launch
-    LEFT JOIN (SELECT DISTINCT pass, launch_id FROM kernel) AS kernel USING (pass, launch_id)
-    LEFT JOIN (SELECT DISTINCT pass, launch_id FROM memory_operation) AS memory USING (pass, launch_id)
-    WHERE pass = getvariable('pass_name')
-),
-replays AS (
-    SELECT count(*) AS launches, coalesce(bool_or(recorded), false) AS any_recorded
-    FROM launches
-    WHERE kind = 'graph' AND NOT captured
+    WHERE pass = getvariable('pass_name') AND kind = 'graph' AND NOT captured
 ),
 lost AS (
     SELECT
         count(*) AS launches,
         count(*) FILTER (
-            WHERE start_ns > (SELECT coalesce(max(start_ns), -1) FROM launches WHERE recorded)
+            WHERE start_ns > (
+                SELECT coalesce(max(start_ns), -1) FROM launch WHERE pass = getvariable('pass_name') AND operations > 0
+            )
         ) AS at_the_end
-    FROM launches, replays
-    WHERE NOT captured AND NOT recorded AND (kind = 'kernel' OR (kind = 'graph' AND any_recorded))
+    FROM launch
+    WHERE pass = getvariable('pass_name') AND NOT captured AND operations = 0 AND kind = 'kernel'
 ),
 orphans AS (
     SELECT count(*) AS kernels FROM kernel WHERE pass = getvariable('pass_name') AND launch_id IS NULL
+),
+silent AS (
+    SELECT string_agg(pid, ', ' ORDER BY process) AS pids, count(*) AS processes
+    FROM process
+    WHERE pass = getvariable('pass_name') AND launches > 0 AND kernels + memory_operations = 0
+        AND (SELECT sum(kernels + memory_operations) FROM process WHERE pass = getvariable('pass_name')) > 0
 ),
 untimed AS (
     SELECT count(*) AS kernels FROM kernel WHERE pass = getvariable('pass_name') AND start_ns IS NULL
@@ -30,17 +38,22 @@ untimed AS (
 open_captures AS (
     SELECT coalesce(sum(opened) FILTER (WHERE opened > 0), 0) AS captures
     FROM (
-        SELECT process, count(*) FILTER (WHERE kind = 'begin_capture') - count(*) FILTER (WHERE kind = 'end_capture')
-            AS opened
-        FROM nsys.capture
-        GROUP BY process
+        SELECT sum(CASE api_name.kind WHEN 5 THEN 1 ELSE -1 END) AS opened
+        FROM nsys.api JOIN nsys.api_name ON api_name.id = api.nameId
+        WHERE api_name.kind IN (5, 6)
+        GROUP BY globalTid & -16777216
     )
 ),
 annotations AS (
-    SELECT count(*) AS events, count(*) FILTER (WHERE eventType IN (59, 60, 70, 71)) AS ranges FROM nsys.nvtx
+    SELECT
+        count(*) AS events,
+        count(*) FILTER (WHERE eventType IN (59, 60, 70, 71)) AS ranges,
+        count(*) FILTER (WHERE eventType IN (59, 70)) AS nested,
+        count(*) FILTER (WHERE eventType IN (59, 60, 70, 71) AND ("start" IS NULL OR globalTid IS NULL)) AS placeless
+    FROM nsys.nvtx
 ),
 open_ranges AS (
-    SELECT count(*) AS ranges FROM nsys.span WHERE end_ns IS NULL
+    SELECT count(*) AS ranges FROM "range" WHERE pass = getvariable('pass_name') AND end_ns IS NULL
 )
 SELECT code, getvariable('pass_name') AS pass, subject, reason
 FROM (
@@ -48,11 +61,28 @@ FROM (
         'graph-level-trace' AS code,
         'kernels of ' || launches || ' graph launches' AS subject,
         launches || ' graph launches have no kernel of a graph node'
-            || (SELECT CASE WHEN count(*) > 0 THEN ' (whole replays were timed instead)' ELSE '' END FROM nsys.graph_trace)
+            || (
+                SELECT CASE WHEN count(*) > 0
+                    THEN ' (' || count(*) || ' whole replays were timed instead: '
+                        || CAST(sum("end" - "start") AS BIGINT) || ' ns of device time)'
+                    ELSE ''
+                END
+                FROM nsys.graph_trace
+            )
             || '. Graphs were traced as a whole, so what ran inside is unknown, not zero. '
             || 'Capture again with --cuda-graph-trace=node.' AS reason
     FROM replays
-    WHERE launches > 0 AND NOT any_recorded
+    WHERE launches > 0 AND by_node = 0
+    UNION ALL
+    SELECT
+        'graph-coverage',
+        recorded || ' of ' || launches || ' graph launches',
+        recorded || ' of ' || launches || ' graph launches have device records: '
+            || floor(100 * recorded / launches)::BIGINT || ' % are covered. Sums and counts over graph replays are '
+            || 'too low by an unknown amount, so no verdict on them is given. '
+            || 'Records were dropped, or the capture ended early: capture a shorter stretch.'
+    FROM replays
+    WHERE by_node > 0 AND recorded < launches
     UNION ALL
     SELECT
         'launch-without-kernel',
@@ -70,6 +100,14 @@ FROM (
             || 'The export was cut by time, API calls were skipped, or a kernel launched them.'
     FROM orphans
     WHERE kernels > 0
+    UNION ALL
+    SELECT
+        'process-without-device-work',
+        processes || ' processes',
+        'The processes ' || pids || ' launched work, but no device record of theirs is there. '
+            || 'They ended before their records were written, or nsys did not follow them to the device.'
+    FROM silent
+    WHERE processes > 0
     UNION ALL
     SELECT
         'untimed-kernel',
@@ -92,7 +130,23 @@ FROM (
         'NVTX_EVENTS holds ' || events || ' rows and no range. The nvtx wheel is too new for this nsys: from 0.2.12 '
             || 'on it loses every range under nsys 2023. Install nvtx==0.2.11 or a newer nsys, and capture again.'
     FROM annotations
-    WHERE events > 0 AND ranges = 0
+    WHERE events > 0 AND ranges = 0 AND (SELECT count(*) FROM nsys.nvtx WHERE eventType IN (75, 76)) > 0
+    UNION ALL
+    SELECT
+        'only-start-end-ranges',
+        ranges || ' ranges',
+        'All NVTX ranges are start/end ranges, which belong to no thread. Such a range holds the launches of the '
+            || 'thread that began it; launches of other threads of its process count for it when no range of '
+            || 'their own thread holds them.'
+    FROM annotations
+    WHERE ranges > 0 AND nested = 0
+    UNION ALL
+    SELECT
+        'range-without-place',
+        placeless || ' ranges',
+        placeless || ' NVTX ranges have no start or no thread. They are left out.'
+    FROM annotations
+    WHERE placeless > 0
     UNION ALL
     SELECT
         'range-never-closed',

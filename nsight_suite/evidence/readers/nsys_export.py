@@ -1,25 +1,135 @@
-"""Reading tables of an nsys SQLite export, whatever its version, without ever writing to it.
+"""Reading tables of an nsys export, whatever its version, without ever writing to it.
 
-Columns come and go with the version of nsys: they are probed, and one that is missing becomes NULL of its type.
-DuckDB's own SQLite extension must be downloaded, so rows come through Apache Arrow's driver for SQLite.
+An export is an SQLite file or a folder of Parquet files. Tables and columns come and go with the version of nsys, so
+they are looked for, never assumed; one that is missing becomes NULL of its type. DuckDB's own SQLite extension must
+be downloaded, so cells come from the file's pages (sqlite_pages), or through SQLite where those are unusual.
 """
 
 from __future__ import annotations
 
 import json
+import os
+import re
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 from urllib.parse import quote
 
+import numpy as np
+
 from nsight_suite.errors import BadReport, first_line
+from nsight_suite.evidence.readers.sqlite_pages import Batch, Cells, Column, PageFile, Unusual
 from nsight_suite.evidence.store import Connection, DatabaseError
 
 _MAGIC = b"SQLite format 3\x00"
-_BATCH_ROWS = 65536
+_VERSIONED = re.compile(r"(.*)_V([0-9]+)", re.IGNORECASE)
+# The types of columns that are read: INTEGER and TEXT of SQLite.
+BIGINT, VARCHAR = "BIGINT", "VARCHAR"
+Columns = Mapping[str, str]
+
+
+class Export(Protocol):
+    """An nsys export that is open for reading."""
+
+    path: Path
+
+    def tables(self) -> Sequence[str]:
+        """The names of all tables."""
+
+    def columns_of(self, table: str) -> frozenset[str]:
+        """The names of a table's columns; empty when there is no such table."""
+
+    def rows(self, table: str, columns: Sequence[str]) -> list[tuple[Any, ...]]:
+        """The rows of a small table, in their order; NULL for columns that it lacks."""
+
+    def metadata(self, table: str) -> dict[str, list[str]]:
+        """META_DATA_EXPORT or META_DATA_CAPTURE by name, in capitals. Names repeat, so each has a list."""
+
+    def strings(self, ids: Iterable[int]) -> list[tuple[int, str]]:
+        """The strings of these ids, in order. No others are read: StringIds can hold the environment."""
+
+    def size(self, table: str) -> int:
+        """How many rows a table holds, or a little more."""
+
+    def each(self, connection: Connection, table: str, columns: Columns, turn: Turn) -> int:
+        """Run `turn.sql` over some hundred thousand rows of a table after the other, which it finds as `batch`.
+
+        `batch` has the column `row`, the position in the table from 0, and all `columns`: NULL where the table
+        lacks one or where a cell has another type. Returns how many such cells there are.
+        """
+
+
+@dataclass(frozen=True)
+class Turn:
+    """What is done with each batch: `sql`, and `undo` for all of it when the table must be read another way.
+
+    A batch holds at least `rows` rows, but for the last; `told` hears how many rows were read.
+    """
+
+    sql: str
+    undo: str
+    rows: int = 1
+    told: Callable[[int], None] = lambda rows: None
+
+
+def find(export: Export, table: str) -> str | None:
+    """The export's name of a table: itself, else its highest version (TABLE_V2), whatever the letters' case."""
+    names = {name.casefold(): name for name in export.tables()}
+    if exact := names.get(table.casefold()):
+        return exact
+    versions = [
+        (int(match[2]), name)
+        for name in names.values()
+        if (match := _VERSIONED.fullmatch(name)) and match[1].casefold() == table.casefold()
+    ]
+    return max(versions)[1] if versions else None
+
+
+def _metadata(export: Export, table: str) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    there = find(export, table)
+    if there and {"name", "value"} <= export.columns_of(there):
+        for name, value in export.rows(there, ("name", "value")):
+            found.setdefault(str(name).upper(), []).append(str(value))
+    return found
+
+
+def stage(
+    connection: Connection,
+    export: Export,
+    table: str,
+    into: str,
+    columns: Columns,
+    told: Callable[[int], None] = lambda rows: None,
+) -> int:
+    """Copy columns of an export's table, with its position as `row`, to the new table `into`.
+
+    Returns how many cells had another type than their column: they are NULL.
+    """
+    declared = ", ".join(f'"{name}" {kind}' for name, kind in columns.items())
+    connection.execute(f"CREATE TABLE {into} (row BIGINT, {declared})")
+    names = ", ".join(f'"{name}"' for name in columns)
+    turn = Turn(f"INSERT INTO {into} SELECT row, {names} FROM batch", f"DELETE FROM {into}", told=told)
+    return export.each(connection, table, columns, turn)
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[Export]:
+    """The export, opened for reading only. Errors of SQLite and DuckDB on the file become BadReport."""
+    if path.is_dir():
+        yield ParquetExport(path)
+        return
+    check(path)
+    try:
+        with closing(sqlite3.connect(_uri(path), uri=True)) as connection:
+            # Names of kernels and ranges are text of foreign programs, not always UTF-8.
+            connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
+            yield SqliteExport(path, connection)
+    except sqlite3.Error as error:
+        raise _damaged(path, str(error)) from error
 
 
 def check(path: Path) -> None:
@@ -41,35 +151,41 @@ def check(path: Path) -> None:
     page_size = 65536 if page == 1 else page
     pages = int.from_bytes(header[28:32], "big")
     # The page count is valid only when it was written with the change counter (SQLite file format, 1.3.7).
-    if header[24:28] == header[92:96] and size < pages * page_size:
+    counted = header[24:28] == header[92:96]
+    if page_size < 512 or (counted and size < pages * page_size):
         raise BadReport(
             f"{path.name} is truncated: it holds {size} of {pages * page_size} bytes.",
             "Copy it again, or export the report again with nsys export.",
         )
 
 
-@dataclass(frozen=True)
-class Export:
-    """An export that is open for reading."""
+@dataclass
+class SqliteExport:
+    """An export in SQLite."""
 
     path: Path
     connection: sqlite3.Connection
+    _unusual: set[str] = field(default_factory=set)
+
+    def tables(self) -> Sequence[str]:
+        found = self.connection.execute("SELECT name FROM sqlite_master WHERE type IN ('table', 'view')")
+        return [row[0] for row in found]
 
     def columns_of(self, table: str) -> frozenset[str]:
-        """The names of a table's columns; empty when there is no such table."""
         found = self.connection.execute("SELECT name FROM pragma_table_info(?)", (table,))
         return frozenset(row[0] for row in found)
 
+    def rows(self, table: str, columns: Sequence[str]) -> list[tuple[Any, ...]]:
+        present = self.columns_of(table)
+        if not present:
+            return []
+        names = ", ".join(_quoted(name) if name in present else "NULL" for name in columns)
+        return self.connection.execute(f"SELECT {names} FROM {_quoted(table)}").fetchall()
+
     def metadata(self, table: str) -> dict[str, list[str]]:
-        """The name/value rows of META_DATA_EXPORT or META_DATA_CAPTURE. Names repeat, so each has a list."""
-        found: dict[str, list[str]] = {}
-        if {"name", "value"} <= self.columns_of(table):
-            for name, value in self.connection.execute(f'SELECT name, value FROM "{table}" ORDER BY rowid'):
-                found.setdefault(str(name), []).append(str(value))
-        return found
+        return _metadata(self, table)
 
     def strings(self, ids: Iterable[int]) -> list[tuple[int, str]]:
-        """The strings of these ids, in order. No others are read: StringIds can hold the environment."""
         if not {"id", "value"} <= self.columns_of("StringIds"):
             return []
         return self.connection.execute(
@@ -78,100 +194,239 @@ class Export:
             (json.dumps(sorted(set(ids))),),
         ).fetchall()
 
+    def size(self, table: str) -> int:
+        try:
+            found = self.connection.execute(f"SELECT max(rowid) FROM {_quoted(table)}").fetchone()[0]
+        except sqlite3.OperationalError:  # a view, or a table without rowids
+            found = self.connection.execute(f"SELECT count(*) FROM {_quoted(table)}").fetchone()[0]
+        return found or 0
+
+    def each(self, connection: Connection, table: str, columns: Columns, turn: Turn) -> int:
+        present = self.columns_of(table)
+        if not present:
+            return 0
+        # A table that has none of the columns still has its rows.
+        found = {name: kind for name, kind in columns.items() if name in present} or {min(present): BIGINT}
+        if table not in self._unusual:
+            try:
+                return _run(connection, self._pages(table, found), columns, turn)
+            except Unusual:
+                connection.execute(turn.undo)
+                self._unusual.add(table)
+        return _run(connection, self._cursor(table, found), columns, turn)
+
+    def _pages(self, table: str, columns: Columns) -> Iterator[Batch]:
+        # Generated columns hold no cell of their own, and an integer primary key lies in the row's number.
+        info = self.connection.execute(
+            "SELECT name, hidden, pk > 0 AND upper(type) = 'INTEGER', dflt_value FROM pragma_table_xinfo(?)",
+            (table,),
+        ).fetchall()
+        root = self.connection.execute(
+            "SELECT rootpage FROM sqlite_master WHERE type = 'table' AND name = ?", (table,)
+        ).fetchone()
+        names = [row[0] for row in info]
+        if not root or not root[0] or any(row[1] or (row[2] and row[0] in columns) or row[3] for row in info):
+            raise Unusual("not a plain table")
+        wanted = [Column(name, names.index(name), kind == VARCHAR) for name, kind in columns.items()]
+        select = f"SELECT {', '.join(map(_quoted, columns))} FROM {_quoted(table)} WHERE rowid = ?"
+
+        def fetch(rowid: int) -> Sequence[object]:
+            row = self.connection.execute(select, (rowid,)).fetchone()
+            if row is None:
+                raise Unusual("a row that SQLite does not find")
+            return tuple(row)
+
+        descriptor = os.open(self.path, os.O_RDONLY)
+        try:
+            yield from PageFile.opened(descriptor).batches(root[0], wanted, fetch)
+        finally:
+            os.close(descriptor)
+
+    def _cursor(self, table: str, columns: Columns) -> Iterator[Batch]:
+        if not columns:
+            return
+        cursor = self.connection.execute(f"SELECT {', '.join(map(_quoted, columns))} FROM {_quoted(table)}")
+        while rows := cursor.fetchmany(50_000):
+            yield {
+                name: _cells(values, kind)
+                for (name, kind), values in zip(columns.items(), zip(*rows, strict=True), strict=True)
+            }
+
+
+@dataclass(frozen=True)
+class ParquetExport:
+    """An export as a folder of Parquet files, one per table: `nsys export --type parquetdir`."""
+
+    path: Path
+
+    def tables(self) -> Sequence[str]:
+        return sorted(file.stem for file in self.path.glob("*.parquet"))
+
+    def columns_of(self, table: str) -> frozenset[str]:
+        return frozenset(self._types(table))
+
+    def rows(self, table: str, columns: Sequence[str]) -> list[tuple[Any, ...]]:
+        types = self._types(table)
+        names = ", ".join(_quoted(name) if name in types else "NULL" for name in columns)
+        return self._ask(f"SELECT {names} FROM {self._source(table)}") if types else []
+
+    def metadata(self, table: str) -> dict[str, list[str]]:
+        return _metadata(self, table)
+
+    def strings(self, ids: Iterable[int]) -> list[tuple[int, str]]:
+        if not {"id", "value"} <= self.columns_of("StringIds"):
+            return []
+        wanted = f"SELECT unnest(from_json('{json.dumps(sorted(set(ids)))}', '[\"BIGINT\"]')) AS id"
+        return self._ask(
+            f"SELECT CAST(s.id AS BIGINT), s.value FROM {self._source('StringIds')} AS s "
+            f"JOIN ({wanted}) AS wanted ON wanted.id = s.id WHERE s.value IS NOT NULL ORDER BY s.id"
+        )
+
+    def size(self, table: str) -> int:
+        (count,) = self._ask(f"SELECT count(*) FROM {self._source(table)}")[0]
+        return int(count)
+
+    def each(self, connection: Connection, table: str, columns: Columns, turn: Turn) -> int:
+        types = self._types(table)
+        if not types:
+            return 0
+        cells = ", ".join(
+            f'TRY_CAST("{name}" AS {kind}) AS "{name}"' if name in types else f'CAST(NULL AS {kind}) AS "{name}"'
+            for name, kind in columns.items()
+        )
+        source = self._source(table, "file_row_number = true")
+        connection.execute(f"CREATE TEMP VIEW batch AS SELECT file_row_number AS row, {cells} FROM {source}")
+        try:
+            connection.execute(turn.sql)
+        except DatabaseError as error:
+            raise _damaged(self.path, f"table {table}: {first_line(error)}") from error
+        finally:
+            connection.execute("DROP VIEW batch")
+        turn.told(self.size(table))
+        return 0
+
+    def _types(self, table: str) -> Mapping[str, str]:
+        if not (self.path / f"{table}.parquet").is_file():
+            return {}
+        return {row[0]: row[1] for row in self._ask(f"DESCRIBE FROM {self._source(table)}")}
+
+    def _source(self, table: str, *options: str) -> str:
+        name = str(self.path / f"{table}.parquet").replace("'", "''")
+        pattern = re.sub(r"([*?[])", r"[\1]", name)
+        return f"read_parquet({', '.join([repr_sql(pattern), *options])})"
+
+    def _ask(self, sql: str) -> list[tuple[Any, ...]]:
+        from nsight_suite.evidence.store import bare_connection
+
+        try:
+            with bare_connection() as connection:
+                return connection.execute(sql).fetchall()
+        except DatabaseError as error:
+            raise _damaged(self.path, first_line(error)) from error
+
+
+def repr_sql(escaped: str) -> str:
+    """A text, its quotes doubled already, as SQL writes it."""
+    return f"'{escaped}'"
+
+
+def _run(connection: Connection, batches: Iterator[Batch], columns: Columns, turn: Turn) -> int:
+    first = odd = 0
+    with closing(batches):  # type: ignore[type-var]
+        for batch in _gathered(batches, turn.rows):
+            count = len(next(iter(batch.values())).values)
+            with _registered(connection, batch, columns, first, count):
+                connection.execute(turn.sql)
+            first += count
+            odd += sum(cells.odd for cells in batch.values())
+            turn.told(count)
+    return odd
+
 
 @contextmanager
-def opened(path: Path) -> Iterator[Export]:
-    """The export, opened for reading only. SQLite's errors inside the block become BadReport."""
-    check(path)
+def _registered(connection: Connection, batch: Batch, columns: Columns, first: int, count: int) -> Iterator[None]:
+    """The batch as the view `batch`."""
+    arrays: dict[str, Any] = {"row": np.arange(first, first + count, dtype=np.int64)}
+    select, joins, views = ["row"], [], ["batch", "batch_cells"]
+    for number, (name, kind) in enumerate(columns.items()):
+        if (cells := batch.get(name)) is None or (kind == VARCHAR and not cells.texts):
+            select.append(f'CAST(NULL AS {kind}) AS "{name}"')
+            continue
+        values = cells.values if cells.valid is None else np.ma.MaskedArray(cells.values, ~cells.valid)
+        arrays[name] = values
+        if kind == BIGINT:
+            select.append(f'batch_cells."{name}"')
+            continue
+        texts = f"batch_texts_{number}"
+        decoded = np.array([text.decode("utf-8", "replace") for text in cells.texts], dtype=object)
+        connection.register(texts, {"code": np.arange(len(decoded), dtype=np.int64), "text": decoded})
+        views.append(texts)
+        select.append(f'{texts}.text AS "{name}"')
+        joins.append(f'LEFT JOIN {texts} ON {texts}.code = batch_cells."{name}"')
+    connection.register("batch_cells", arrays)
+    connection.execute(f"CREATE TEMP VIEW batch AS SELECT {', '.join(select)} FROM batch_cells {' '.join(joins)}")
     try:
-        with closing(sqlite3.connect(_uri(path), uri=True)) as connection:
-            # Names of kernels and ranges are text of foreign programs, not always UTF-8.
-            connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
-            yield Export(path, connection)
-    except sqlite3.Error as error:
-        raise _damaged(path, str(error)) from error
+        yield
+    finally:
+        connection.execute("DROP VIEW batch")
+        for view in views[1:]:
+            connection.unregister(view)
 
 
-def stage(connection: Connection, export: Export, table: str, into: str, columns: Mapping[str, str]) -> bool:
-    """Copy columns of an export's table, with its rowid as `row`, to the new table `into`.
-
-    `columns` maps each wanted column to BIGINT or VARCHAR. Returns whether every cell had its column's type:
-    a cell of another type becomes NULL.
-    """
-    present = export.columns_of(table)
-    found = {name: kind for name, kind in columns.items() if name in present}
-    select = ", ".join(
-        f'"{name}"' if name in found else f'CAST(NULL AS {kind}) AS "{name}"' for name, kind in columns.items()
-    )
-    if not present:
-        connection.execute(f"CREATE TABLE {into} AS SELECT CAST(NULL AS BIGINT) AS row, {select} WHERE false")
-        return True
-    try:
-        with _arrow_stream(export.path, _typed_rows(table, found, guarded=False)) as stream:
-            _keep(connection, stream, into, select)
-        if _types(connection, into).items() >= found.items():
-            return True
-    except DatabaseError:
-        pass  # some cell is not of its column's type: SQLite allows that, Arrow does not
-    connection.execute(f"DROP TABLE IF EXISTS {into}")
-    try:
-        with _arrow_stream(export.path, _typed_rows(table, found, guarded=True)) as stream:
-            _keep(connection, stream, into, select)
-    except DatabaseError as error:
-        raise _damaged(export.path, f"table {table}: {first_line(error)}") from error
-    return False
+def _gathered(batches: Iterator[Batch], rows: int) -> Iterator[Batch]:
+    """Batches put together until each holds at least so many rows; only integers are put together."""
+    waiting: list[Batch] = []
+    count = 0
+    for batch in batches:
+        waiting.append(batch)
+        count += len(next(iter(batch.values())).values)
+        if count >= rows:
+            yield _together(waiting)
+            waiting, count = [], 0
+    if waiting:
+        yield _together(waiting)
 
 
-def _keep(connection: Connection, stream: Any, into: str, select: str) -> None:
-    assert stream is not None  # DuckDB finds the stream by its variable's name
-    connection.execute(f'CREATE TABLE {into} AS SELECT "row", {select} FROM stream OFFSET 1')
+def _together(batches: Sequence[Batch]) -> Batch:
+    if len(batches) == 1:
+        return batches[0]
+    return {name: _joined([batch[name] for batch in batches]) for name in batches[0]}
 
 
-def _types(connection: Connection, table: str) -> dict[str, str]:
-    return {row[0]: row[1] for row in connection.execute(f"DESCRIBE {table}").fetchall()}
+def _joined(parts: Sequence[Cells]) -> Cells:
+    offsets = np.cumsum([0, *(len(part.texts) for part in parts)])
+    values = np.concatenate([part.values + offset for part, offset in zip(parts, offsets, strict=False)])
+    valid = None
+    if any(part.valid is not None for part in parts):
+        ones: Callable[[Cells], Any] = lambda part: np.ones(len(part.values), np.bool_)  # noqa: E731
+        valid = np.concatenate([ones(part) if part.valid is None else part.valid for part in parts])
+    return Cells(values, valid, tuple(text for part in parts for text in part.texts), sum(p.odd for p in parts))
 
 
-def _typed_rows(table: str, columns: Mapping[str, str], *, guarded: bool) -> str:
-    """SQL whose first row holds a sample of each type, to be dropped again.
-
-    The driver takes the type of a column from the first rows, which may all be NULL.
-    """
-    samples = "".join(f', {_SAMPLE[kind]} AS "{name}"' for name, kind in columns.items())
-    cells = "".join(
-        f', CASE WHEN typeof("{name}") = \'{_STORAGE[kind]}\' THEN "{name}" END' if guarded else f', "{name}"'
-        for name, kind in columns.items()
-    )
-    return f'SELECT -1 AS "row"{samples} UNION ALL SELECT rowid{cells} FROM "{table}"'
-
-
-_SAMPLE = {"BIGINT": "0", "VARCHAR": "''"}
-_STORAGE = {"BIGINT": "integer", "VARCHAR": "text"}
-
-
-@contextmanager
-def _arrow_stream(path: Path, sql: str) -> Iterator[Any]:
-    import adbc_driver_manager
-    import adbc_driver_sqlite
-
-    try:
-        with (
-            adbc_driver_sqlite.connect(_uri(path)) as database,
-            adbc_driver_manager.AdbcConnection(database) as connection,
-            adbc_driver_manager.AdbcStatement(connection) as statement,
-        ):
-            statement.set_options(**{adbc_driver_sqlite.StatementOptions.BATCH_ROWS.value: str(_BATCH_ROWS)})
-            statement.set_sql_query(sql)
-            stream, _ = statement.execute_query()
-            yield stream
-            del stream
-    except adbc_driver_manager.Error as error:
-        raise _damaged(path, first_line(error)) from error
+def _cells(values: Sequence[object], kind: str) -> Cells:
+    """Cells as SQLite gives them."""
+    fits = [isinstance(value, int if kind == BIGINT else str) for value in values]
+    odd = sum(value is not None and not fit for value, fit in zip(values, fits, strict=True))
+    valid = None if all(fits) else np.array(fits, np.bool_)
+    if kind == BIGINT:
+        numbers = [value if fit else 0 for value, fit in zip(values, fits, strict=True)]
+        return Cells(np.array(numbers, np.int64), valid, odd=odd)
+    codes: dict[str, int] = {}
+    found = [
+        codes.setdefault(str(value), len(codes)) if fit else 0 for value, fit in zip(values, fits, strict=True)
+    ]
+    texts = tuple(text.encode("utf-8", "surrogateescape") for text in codes)
+    return Cells(np.array(found, np.int64), valid, texts, odd)
 
 
 def _damaged(path: Path, reason: str) -> BadReport:
     return BadReport(
         f"{path.name} is damaged: {reason}.", "Copy it again, or export the report again with nsys export."
     )
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
 
 
 def _uri(path: Path) -> str:

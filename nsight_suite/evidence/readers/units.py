@@ -1,51 +1,88 @@
-"""Numbers and units as Nsight Compute prints them → base units.
+"""Units as Nsight Compute prints them → base units.
 
 ncu scales by 1000, not 1024 (9,472 byte prints as 9.47 Kbyte). Base units are the ones that
-`--print-units base` gives: byte, ns, hz, plain counts; a rate's denominator of time is the second.
+`--print-units base` gives: byte, ns, hz, %, plain counts; a rate's denominator of time is the second. Versions
+spell them differently (nsecond and ns, cycle/nsecond and Ghz, sectors and sector); one spelling comes of all.
+A unit that is not known has no scale: taking it as 1 would be a guess.
 """
 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from decimal import Decimal
 
+from nsight_suite.evidence.readers import ncu_numbers
+
 _PREFIXES = {"K": 3, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15}
-_TIMES_NS = {
-    **dict.fromkeys(("ns", "nsecond"), Decimal(1)),
-    **dict.fromkeys(("us", "usecond"), Decimal(10) ** 3),
-    **dict.fromkeys(("ms", "msecond"), Decimal(10) ** 6),
-    **dict.fromkeys(("s", "second"), Decimal(10) ** 9),
+_TIMES = {
+    **dict.fromkeys(("ns", "nsecond", "nanosecond"), -9),
+    **dict.fromkeys(("us", "usecond", "microsecond"), -6),
+    **dict.fromkeys(("ms", "msecond", "millisecond"), -3),
+    **dict.fromkeys(("s", "second"), 0),
 }
 _COUNTED = frozenset(
     {
-        *("byte", "hz", "inst", "warp", "thread", "block", "cluster", "register", "cycle", "sector", "request"),
         *(
-            "pass",
-            "wavefront",
-            "transaction",
-            "tag",
-            "bank",
-            "op",
-            "flop",
-            "tile",
-            "query",
-            "node",
-            "SM",
-            "TPC",
+            "byte",
+            "bit",
+            "hz",
+            "inst",
+            "warp",
+            "thread",
+            "block",
+            "cluster",
+            "cta",
+            "register",
+            "cycle",
+            "sector",
         ),
-        *("GPC", "%"),
+        *("request", "pass", "wavefront", "transaction", "tag", "bank", "op", "flop", "tile", "query", "node"),
+        *("edge", "sample", "branch", "launch", "grid", "lane", "hit", "miss", "message", "packet", "conflict"),
+        *("access", "attribute", "fragment", "pixel", "primitive", "quad", "vertex", "SM", "TPC", "GPC", "%"),
     }
 )
-_NUMBER = re.compile(
-    r"[+-]?(?:(?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9]+)(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,2})?"
-)
-_NOT_FINITE = re.compile(r"[+-]?(nan|inf|infinity)(\(.*\))?", re.IGNORECASE)
+_OTHER_NAMES = {
+    "branches": "branch",
+    "queries": "query",
+    "misses": "miss",
+    "accesses": "access",
+    "vertices": "vertex",
+    "instruction": "inst",
+    "instructions": "inst",
+    "sm": "SM",
+    "tpc": "TPC",
+    "gpc": "GPC",
+}
+_NOT_FINITE = re.compile(r"[+-]?(nan|inf|infinity|[01]\.#(qnan|snan|inf|ind)[0-9]*)(\(.*\))?", re.IGNORECASE)
 
 
-def number(text: str) -> Decimal | None:
-    """The number that a cell prints, thousands separators allowed; None when it prints no finite number."""
-    text = text.strip()
-    return Decimal(text.replace(",", "")) if _NUMBER.fullmatch(text) else None
+@dataclass(frozen=True)
+class Scale:
+    """A value in this unit, times ten to the power of `exponent`, is one in `base`."""
+
+    exponent: int
+    base: str
+
+
+def scale(unit: str) -> Scale | None:
+    """What a printed unit stands for; None for one that is not known.
+
+    >>> scale("Kbyte"), scale("cycle/nsecond")
+    (Scale(exponent=3, base='byte'), Scale(exponent=9, base='hz'))
+    """
+    unit = unit.strip()
+    if not unit:
+        return Scale(0, "")
+    upper, slash, lower = unit.partition("/")
+    above = _time(upper) or _counted(upper)
+    if above is None or not slash:
+        return above
+    if lower in _TIMES:
+        exponent = above.exponent - _TIMES[lower]
+        return Scale(exponent, "hz" if above.base == "cycle" else f"{above.base}/s")
+    below = _counted(lower)
+    return below and Scale(above.exponent - below.exponent, f"{above.base}/{below.base}")
 
 
 def absence(text: str) -> str | None:
@@ -53,45 +90,46 @@ def absence(text: str) -> str | None:
     text = text.strip()
     if not text:
         return "empty in the report"
-    if text.removeprefix("(!)").strip().lower() == "n/a":
+    if text.replace("(!)", "").strip().lower() in ("n/a", "na", "no data", ""):
         return f"the tool printed '{text}': the metric does not exist here or was not collected"
-    if _NOT_FINITE.fullmatch(text):
+    if _NOT_FINITE.fullmatch(text.replace("(!)", "").strip()):
         return f"the tool printed '{text}'"
     return None
+
+
+def number(text: str) -> Decimal | None:
+    """The number that a cell prints in ncu's own format (67,112,192.5); None when it prints no finite one."""
+    text = text.strip()
+    reading = ncu_numbers.read(ncu_numbers.shape(text), (ncu_numbers.DEFAULT,))
+    return Decimal(text.replace(",", "")) if reading is not None and reading.decimals is not None else None
 
 
 def to_base(value: Decimal, unit: str) -> tuple[Decimal, str] | None:
     """A value in base units and the base unit's name; None for a unit that is not known.
 
     >>> to_base(Decimal("9.47"), "Kbyte")
-    (Decimal('9470'), 'byte')
+    (Decimal('9.47E+3'), 'byte')
     """
-    if unit == "":
-        return value, ""
-    upper, slash, lower = unit.partition("/")
-    scale = _scale(upper)
-    if scale is None:
-        return None
-    factor, name = scale
-    if slash:
-        if lower in _TIMES_NS:
-            return value * factor * Decimal(10) ** 9 / _TIMES_NS[lower], f"{name}/s"
-        below = _scale(lower)
-        if below is None:
-            return None
-        return value * factor / below[0], f"{name}/{below[1]}"
-    return value * factor, name
+    known = scale(unit)
+    return None if known is None else (value.scaleb(known.exponent), known.base)
 
 
-def _scale(unit: str) -> tuple[Decimal, str] | None:
-    if unit in _TIMES_NS:
-        return _TIMES_NS[unit], "ns"
+def _time(unit: str) -> Scale | None:
+    return Scale(_TIMES[unit] + 9, "ns") if unit in _TIMES else None
+
+
+def _counted(unit: str) -> Scale | None:
+    if name := _name(unit):
+        return Scale(0, name)
+    if unit[:1] in _PREFIXES and (name := _name(unit[1:])) and name != "%":
+        return Scale(_PREFIXES[unit[0]], name)
+    return None
+
+
+def _name(unit: str) -> str | None:
     if unit.lower() == "hz":
-        return Decimal(1), "hz"
-    if unit in _COUNTED:
-        return Decimal(1), unit
-    if unit[:1] in _PREFIXES:
-        rest = "hz" if unit[1:].lower() == "hz" else unit[1:]
-        if rest in _COUNTED and rest != "%":
-            return Decimal(10) ** _PREFIXES[unit[0]], rest
+        return "hz"
+    for name in (unit, _OTHER_NAMES.get(unit, ""), unit.removesuffix("s")):
+        if name in _COUNTED:
+            return name
     return None

@@ -1,103 +1,123 @@
-"""What both forms of an ncu report become: profiled workloads with their metrics → `counter` rows."""
+"""What every form of an ncu report becomes: profiled workloads, and their metrics as they are printed.
+
+A full report has a thousand workloads and more, with some 1,500 metrics each. Cells therefore go through a
+temporary file, and DuckDB makes values of them in one sweep (ncu_values.py).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+import csv
+import tempfile
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from types import TracebackType
 
-from nsight_suite.evidence.notes import Doubt, note_doubts
-from nsight_suite.evidence.readers import units
-from nsight_suite.evidence.store import Connection, insert_rows
+from nsight_suite.evidence.notes import note_doubts
+from nsight_suite.evidence.readers import ncu_values
+from nsight_suite.evidence.readers.ncu_instances import instances
+from nsight_suite.evidence.readers.ncu_numbers import Format
+from nsight_suite.evidence.store import Connection
 
 # What every report is asked for besides the protocol's metrics: how the workload was launched and replayed.
 _ALWAYS = ("launch__", "profiler__replayer_passes")
-
-
-@dataclass(frozen=True)
-class Cell:
-    """A metric's value as the report prints it. `unit` is None when the report does not tell units."""
-
-    text: str
-    unit: str | None
+_LONGEST_CELL = 100_000
 
 
 @dataclass(frozen=True)
 class Workload:
-    """One row of an ncu report: a kernel, or a whole graph replay."""
+    """One profiled workload. Grid and block are "x,y,z"; without `kind` the metrics of the launch tell it."""
 
     workload_id: int
     name: str
-    is_graph: bool
-    range_name: str | None
-    invocation: int | None
-    metrics: Mapping[str, Cell] = field(repr=False)
+    process: int | None = None
+    device: int | None = None
+    context: int | None = None
+    stream: int | None = None
+    grid: str | None = None
+    block: str | None = None
+    kind: str | None = None
+    range_name: str | None = None
+    invocation: int | None = None
 
 
-def wanted(metric: str, requested: Sequence[str]) -> bool:
-    """Whether a metric enters the evidence: exact names only, since .avg and .pct are other quantities."""
-    return metric in requested or metric.startswith(_ALWAYS)
+@dataclass(frozen=True)
+class Metric:
+    """What a cell is of. `unit` is as printed, None when not told; `section` is as in `counter`."""
+
+    name: str
+    unit: str | None
+    section: str | None = None
 
 
-def insert(
-    connection: Connection, path: Path, pass_name: str, workloads: Sequence[Workload], requested: Sequence[str]
-) -> int:
-    """Insert a report's counters, and a finding per requested metric that it lacks; count its workloads."""
-    insert_rows(
-        connection,
-        "counter",
-        (row for workload in workloads for row in _rows(workload, pass_name, requested)),
-    )
-    note_doubts(connection, pass_name, _missing(workloads, path, requested))
-    connection.execute("SET VARIABLE pass_name = $name", {"name": pass_name})
-    connection.execute(Path(__file__).with_name("ncu_order.sql").read_text(encoding="utf-8"))
-    return len(workloads)
+def wanted(metric: str, requested: Sequence[str] | None) -> bool:
+    """Whether a metric enters the evidence: any, or those asked for by exact name, since .avg is another one."""
+    return requested is None or metric in requested or metric.startswith(_ALWAYS)
 
 
-def _rows(workload: Workload, pass_name: str, requested: Sequence[str]) -> Iterator[dict[str, object]]:
-    for metric, cell in workload.metrics.items():
-        if wanted(metric, requested):
-            yield {
-                "pass": pass_name,
-                "workload_id": workload.workload_id,
-                "workload": "graph" if workload.is_graph else "kernel",
-                "name": workload.name,
-                "range_name": workload.range_name,
-                "invocation": workload.invocation,
-                "metric": metric,
-                "original": cell.text,
-                "original_unit": cell.unit,
-                **_value(cell),
-            }
+class Cells:
+    """The workloads of a report and their cells, gathered one by one; then `insert` makes counters of them.
 
+    To be used in a `with` statement: a temporary file holds the cells.
+    """
 
-def _value(cell: Cell) -> dict[str, object]:
-    if reason := units.absence(cell.text):
-        return {"reason": reason}
-    printed = units.number(cell.text)
-    if printed is None:
-        if cell.unit:
-            return {"reason": f"'{cell.text}' is not a number of {cell.unit}"}
-        return {"text": cell.text, "unit": cell.unit}
-    if cell.unit is None:
-        return {"reason": "the report has no row of units, so the value's scale is unknown"}
-    base = units.to_base(printed, cell.unit)
-    if base is None:
-        return {"reason": f"the unit '{cell.unit}' is not known"}
-    return {"value": float(base[0]), "unit": base[1]}
+    def __init__(self, requested: Sequence[str] | None) -> None:
+        self.requested = requested
+        self.workloads: dict[int, Workload] = {}
+        # Whether a cell may have come twice. Looking for that is left out when it cannot be.
+        self.repeats = False
+        self._metrics: dict[Metric, int] = {}
+        self._position = 0
 
+    def __enter__(self) -> Cells:
+        self._file = tempfile.NamedTemporaryFile(
+            "w", suffix=".csv", encoding="utf-8", errors="replace", newline=""
+        )
+        self._write = csv.writer(self._file, lineterminator="\n").writerow
+        return self
 
-def _missing(workloads: Sequence[Workload], path: Path, requested: Sequence[str]) -> Iterator[Doubt]:
-    graphs = any(workload.is_graph for workload in workloads)
-    for metric in requested:
-        # ncu writes these for graph workloads only.
-        if metric.startswith("launch__graph_") and not graphs:
-            continue
-        absent = sum(metric not in workload.metrics for workload in workloads)
-        if absent:
-            yield (
-                "missing-metric",
-                metric,
-                f"{path.name} lacks {metric} for {absent} of {len(workloads)} workloads, so it is unknown "
-                "there. The GPU or this ncu may not know it: see ncu --query-metrics.",
-            )
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._file.close()
+
+    def metric(self, metric: Metric) -> int:
+        """The number that stands for a metric in `add`."""
+        return self._metrics.setdefault(metric, len(self._metrics))
+
+    def add(self, workload: Workload, cells: Iterable[tuple[int, str]]) -> None:
+        """Take a workload, or more of one that was taken before, with cells (metric's number, printed text)."""
+        number = workload.workload_id
+        if number in self.workloads:
+            self.repeats = True
+        self.workloads.setdefault(number, workload)
+        position, write = self._position, self._write
+        for metric, text in cells:
+            position += 1
+            if text.endswith(")") and (several := instances(text)):
+                write((number, metric, position, "", several.aggregate))
+                for name, value in several.values:
+                    write((number, metric, position, name, value))
+            else:
+                write((number, metric, position, "", text[:_LONGEST_CELL]))
+        self._position = position
+
+    def insert(
+        self, connection: Connection, path: Path, pass_name: str, formats: Sequence[Format] | None
+    ) -> int:
+        """Insert the counters, and findings for what they lack; count the workloads.
+
+        `formats` are the number formats of the cells; None when the cells themselves must tell it.
+        """
+        self._file.flush()
+        source = ncu_values.Source(
+            file=path.name,
+            pass_name=pass_name,
+            cells=Path(self._file.name),
+            requested=self.requested,
+            may_repeat=self.repeats,
+            formats=formats,
+        )
+        doubts = ncu_values.insert_counters(connection, source, self.workloads.values(), self._metrics)
+        note_doubts(connection, pass_name, doubts)
+        return len(self.workloads)

@@ -1,0 +1,175 @@
+"""What an nsys export says of itself, and what its shape leaves in doubt."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from nsight_suite.evidence.notes import Doubt
+from nsight_suite.evidence.readers.nsys_export import Export, find
+
+if TYPE_CHECKING:
+    from nsight_suite.evidence.readers.nsys import Staged
+
+# The newest export schema whose tables were looked at. What a newer one adds is not known here.
+NEWEST_SCHEMA = (3, 25)
+
+_DROPPED = re.compile(r"\b(drop|dropped|lost|discard|overflow|buffer.*full|out of memory)", re.IGNORECASE)
+_ENDED = re.compile(r"\b(crash|terminat|killed|signal|abort|exit(ed)? (code|with|before)|segmentation)", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Origin:
+    """What an export says of itself. None: it does not say."""
+
+    tool_version: str | None
+    schema_version: str | None
+    graph_trace: str | None
+    cuda_traced: bool | None
+    nvtx_traced: bool | None
+    time_normalized: bool | None
+    time_shift_ns: int | None
+    session_start_utc_ns: int | None
+
+    def columns(self) -> dict[str, object]:
+        """As columns of `report`."""
+        names = ("tool_version", "schema_version", "graph_trace")
+        clocks = ("time_normalized", "time_shift_ns", "session_start_utc_ns")
+        return {name: getattr(self, name) for name in (*names, *clocks)}
+
+
+def origin_of(export: Export) -> Origin:
+    """The versions, settings and clocks that an export states."""
+    told = export.metadata("META_DATA_EXPORT")
+    capture = export.metadata("META_DATA_CAPTURE")
+    modes = {
+        mode.lower()
+        for name, values in capture.items()
+        if name.endswith("CUDA_GRAPH_TRACE_OPTIONS:MODE")
+        for mode in values
+    }
+    starts = export.rows(find(export, "TARGET_INFO_SESSION_START_TIME") or "", ("utcEpochNs",))
+    shift = told.get("EXPORT_PARAM_TIME_SHIFT", [""])[0]
+    return Origin(
+        tool_version=told.get("EXPORT_PRODUCT_VERSION", [None])[0],
+        schema_version=told.get("EXPORT_SCHEMA_VERSION", [None])[0],
+        graph_trace=modes.pop() if len(modes) == 1 else None,
+        cuda_traced=_traced(capture, "CUDA"),
+        nvtx_traced=_traced(capture, "NVTX"),
+        time_normalized=_truth(told.get("EXPORT_PARAM_TIME_NORMALIZE", [""])[0]),
+        time_shift_ns=int(shift) if re.fullmatch(r"-?[0-9]{1,18}", shift) else None,
+        session_start_utc_ns=starts[0][0] if starts and isinstance(starts[0][0], int) else None,
+    )
+
+
+def doubts_of_export(export: Export, origin: Origin, staged: Mapping[str, Staged]) -> Iterator[Doubt]:
+    """What cannot be answered from the tables and columns that the export has."""
+    yield from _doubts_of_version(origin)
+    yield from _doubts_of_tables(export, staged)
+    if find(export, "CUPTI_ACTIVITY_KIND_KERNEL") is None:
+        yield "no-kernel-table", "CUPTI_ACTIVITY_KIND_KERNEL", _why_no_kernels(export, origin)
+    if find(export, "NVTX_EVENTS") is None:
+        if origin.nvtx_traced is False:
+            told = "NVTX was not traced, so no kernel belongs to a range. Capture with -t cuda,nvtx."
+        else:
+            told = (
+                "The export has no NVTX events, so no kernel belongs to a range or case. Capture with -t cuda,nvtx, "
+                "and check that the program makes ranges."
+            )
+        yield "no-range-table", "NVTX_EVENTS", told
+    if find(export, "StringIds") is None:
+        told = "The export has no table StringIds, so all names are numbers. Export all tables of the report."
+        yield "no-string-table", "StringIds", told
+    yield from _doubts_of_diagnostics(export)
+
+
+def _why_no_kernels(export: Export, origin: Origin) -> str:
+    if origin.cuda_traced is False:
+        return "CUDA was not traced. Capture again with nsys profile -t cuda,nvtx."
+    told = "The export has no table of kernels: none was recorded while it was captured. "
+    if (api := find(export, "CUPTI_ACTIVITY_KIND_RUNTIME")) and (calls := export.size(api)):
+        told += f"It has {calls} CUDA API calls, so the device's own records are missing. "
+    return told + "The number of kernels is unknown, not zero. Check that the program ran on a GPU to its end."
+
+
+def _doubts_of_tables(export: Export, staged: Mapping[str, Staged]) -> Iterator[Doubt]:
+    for entry in staged.values():
+        table = find(export, entry.table)
+        if table is None:
+            continue
+        if table.casefold() != entry.table.casefold():
+            told = f"{entry.table} is not there; {table} was read in its place."
+            yield "versioned-table", table, told
+        present = export.columns_of(table)
+        if missing := [f"{table}.{name}" for name in entry.needed if name not in present]:
+            yield (
+                "missing-column",
+                ", ".join(missing),
+                "The export lacks columns that attribution needs. Export the report again with another nsys.",
+            )
+
+
+def _doubts_of_version(origin: Origin) -> Iterator[Doubt]:
+    version = origin.schema_version
+    match = re.fullmatch(r"([0-9]+)\.([0-9]+)(\..*)?", version or "")
+    newest = ".".join(map(str, NEWEST_SCHEMA))
+    if not match:
+        told = "no version of its schema" if version is None else f"'{version}' as the version of its schema"
+        yield (
+            "schema-unknown",
+            "EXPORT_SCHEMA_VERSION",
+            f"The export states {told}. It is read by the tables and columns that it has.",
+        )
+    elif int(match[1]) > NEWEST_SCHEMA[0]:
+        yield (
+            "schema-newer-major",
+            version or "",
+            f"The export's schema {version} is a new generation behind {newest}, the newest that is known here. "
+            "Columns may have another meaning: check some figures against nsys stats before they are used.",
+        )
+    elif (int(match[1]), int(match[2])) > NEWEST_SCHEMA:
+        yield (
+            "schema-newer-minor",
+            version or "",
+            f"The export's schema {version} is newer than {newest}. All columns that are needed were looked for; "
+            "what is new in it is not read.",
+        )
+
+
+def _doubts_of_diagnostics(export: Export) -> Iterator[Doubt]:
+    """nsys' own messages. Their texts may hold paths, so only what kind they are is told."""
+    table = find(export, "DIAGNOSTIC_EVENT")
+    texts = [str(text) for (text,) in export.rows(table, ("text",)) if text] if table else []
+    if dropped := sum(bool(_DROPPED.search(text)) for text in texts):
+        yield (
+            "records-dropped",
+            "DIAGNOSTIC_EVENT",
+            f"{dropped} messages of nsys say that records were dropped or lost, so counts and sums may be too low. "
+            "Capture a shorter stretch, or fewer kinds of events.",
+        )
+    if ended := sum(bool(_ENDED.search(text)) for text in texts):
+        yield (
+            "program-ended-early",
+            "DIAGNOSTIC_EVENT",
+            f"{ended} messages of nsys say how the program ended: it may have crashed or been stopped. "
+            "The report holds what was recorded until then.",
+        )
+
+
+def _traced(capture: Mapping[str, list[str]], what: str) -> bool | None:
+    """Whether a kind of events was collected: by the list of event types, else by the settings of the processes."""
+    if events := capture.get("CAPTURE_EVENT_TYPE"):
+        return any(event.upper().startswith(what) for event in events)
+    settings = [
+        value.lower()
+        for name, values in capture.items()
+        if name.endswith(f":COLLECT_{what}_TRACE")
+        for value in values
+    ]
+    return "true" in settings if settings else None
+
+
+def _truth(text: str) -> bool | None:
+    return {"true": True, "1": True, "false": False, "0": False}.get(text.strip().lower())

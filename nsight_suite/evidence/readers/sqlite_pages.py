@@ -1,0 +1,385 @@
+"""Columns of an SQLite table, decoded straight from its pages with numpy.
+
+SQLite's own virtual machine hands over a cell at a time, which costs several times more than reading the file. Most
+tables of an nsys export are plain: rowid tables whose rows fit their pages. Their cells are decoded here, all rows of
+many pages at once. Whatever is not plain (a database in WAL mode or in UTF-16, a damaged page) raises Unusual, and
+the caller asks SQLite instead. Sources: https://www.sqlite.org/fileformat2.html, sections 1.3, 1.6 and 2.1.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Integers = NDArray[np.int64]
+Bytes = NDArray[np.uint8]
+# Fetches columns of one row, by rowid, through SQLite itself.
+Fetch = Callable[[int], Sequence[object]]
+
+_TABLE_INTERIOR, _TABLE_LEAF = 5, 13
+_PAGES_AT_ONCE = 1000
+_AHEAD = 4
+
+# By serial type: how many bytes a cell takes, and how far right a big-endian word that starts with it is shifted.
+_SMALL = 256
+_LENGTH = np.array([0, 1, 2, 3, 4, 6, 8, 8, 0, 0, 0, 0] + [(s - 12) >> 1 for s in range(12, _SMALL)], dtype=np.int64)
+_SHIFT = np.array([63, 56, 48, 40, 32, 16, *([0] * (_SMALL - 6))], dtype=np.int64)
+_NULL, _FLOAT, _ZERO, _ONE, _FIRST_BLOB = 0, 7, 8, 9, 12
+
+
+class Unusual(Exception):
+    """The file or a page of it is not of the plain kind that is decoded here."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column to decode: its position in the table, and whether it holds text or integers."""
+
+    name: str
+    position: int
+    text: bool
+
+
+@dataclass(frozen=True)
+class Cells:
+    """A decoded column. `valid` tells which rows have a value of the column's type; None when all have.
+
+    Text is told as numbers into `texts`, the distinct texts of this batch.
+    """
+
+    values: Integers
+    valid: NDArray[np.bool_] | None
+    texts: tuple[bytes, ...] = ()
+    odd: int = 0
+
+
+Batch = Mapping[str, Cells]
+
+
+@dataclass(frozen=True)
+class PageFile:
+    """An SQLite file of the plain kind, open for reading by position."""
+
+    descriptor: int
+    page_size: int
+    usable: int
+    pages: int
+
+    @classmethod
+    def opened(cls, descriptor: int) -> PageFile:
+        """Raises Unusual unless the header is that of a UTF-8 database without a write-ahead log."""
+        header = os.pread(descriptor, 100, 0)
+        if len(header) < 100 or header[18:20] != b"\x01\x01" or header[56:60] != b"\x00\x00\x00\x01":
+            raise Unusual("not a plain UTF-8 database with a rollback journal")
+        size = int.from_bytes(header[16:18], "big")
+        page_size = 65536 if size == 1 else size
+        return cls(descriptor, page_size, page_size - header[20], os.fstat(descriptor).st_size // page_size)
+
+    def batches(self, root: int, columns: Sequence[Column], fetch: Fetch) -> Iterator[Batch]:
+        """The rows of the table whose tree begins at page `root`, in rowid order, a batch at a time.
+
+        Rows that lie across pages are fetched one by one with `fetch`, which gives the columns in their order.
+        """
+        leaves = self._leaves(root)
+        chunks = (leaves[at : at + _PAGES_AT_ONCE] for at in range(0, len(leaves), _PAGES_AT_ONCE))
+
+        def decode(pages: Integers) -> _Chunk:
+            return _Chunk.read(self, pages, columns)
+
+        waiting: list[Future[_Chunk]] = []
+        with ThreadPoolExecutor(min(_AHEAD, os.cpu_count() or 1)) as workers:
+            try:
+                for pages in chunks:
+                    waiting.append(workers.submit(decode, pages))
+                    if len(waiting) > _AHEAD:
+                        yield waiting.pop(0).result().batch(fetch)
+                while waiting:
+                    yield waiting.pop(0).result().batch(fetch)
+            finally:
+                for future in waiting:
+                    future.cancel()
+
+    def read(self, pages: Integers) -> Bytes:
+        """These pages one after another, with eight bytes more, so that a word can be read at any of them."""
+        buffer = np.zeros(len(pages) * self.page_size + 8, np.uint8)
+        view = memoryview(buffer)
+        breaks = np.flatnonzero(np.diff(pages) != 1) + 1
+        for start, end in zip([0, *breaks.tolist()], [*breaks.tolist(), len(pages)], strict=True):
+            target = view[start * self.page_size : end * self.page_size]
+            at = (int(pages[start]) - 1) * self.page_size
+            while target:
+                got = os.preadv(self.descriptor, [target], at)
+                if got <= 0:
+                    raise Unusual("a page lies beyond the end of the file")
+                target, at = target[got:], at + got
+        return buffer
+
+    def _leaves(self, root: int) -> Integers:
+        """The numbers of a table's leaf pages in the order of their rows."""
+        level = np.array([root], np.int64)
+        seen = 0
+        while True:
+            if level.min() < 1 or level.max() > self.pages or (seen := seen + len(level)) > self.pages:
+                raise Unusual("a page number is out of bounds")
+            parts = [level[at : at + _PAGES_AT_ONCE] for at in range(0, len(level), _PAGES_AT_ONCE)]
+            below = [self._children(part) for part in parts]
+            if all(part is None for part in below):
+                return level
+            if any(part is None for part in below):
+                raise Unusual("the leaves of a table are not all at one depth")
+            level = np.concatenate([part for part in below if part is not None])
+
+    def _children(self, pages: Integers) -> Integers | None:
+        """The children of interior pages; None when the pages are leaves."""
+        buffer = self.read(pages)
+        at = np.arange(len(pages), dtype=np.int64) * self.page_size
+        header = at + np.where(pages == 1, 100, 0)
+        kinds = buffer.take(header)
+        if (kinds == _TABLE_LEAF).all():
+            return None
+        if (kinds != _TABLE_INTERIOR).any():
+            raise Unusual("a page of another kind in the tree of a table")
+        count = _word16(buffer, header + 3)
+        page, slot = _slots(count)
+        cell = at[page] + _word16(buffer, header[page] + 12 + 2 * slot)
+        if len(cell) and (cell >= at[page] + self.page_size - 4).any():
+            raise Unusual("a cell lies outside its page")
+        children = np.empty(len(page) + len(pages), np.int64)
+        children[np.arange(len(page)) + page] = _word32(buffer, cell)
+        children[np.cumsum(count) + np.arange(len(pages))] = _word32(buffer, header + 8)
+        return children
+
+
+@dataclass
+class _Chunk:
+    """Some leaf pages, decoded. `apart` lists the rows that lie across pages, and their rowids."""
+
+    columns: Sequence[Column]
+    cells: dict[str, Cells]
+    apart: Integers
+    rowids: Sequence[int]
+
+    @classmethod
+    def read(cls, file: PageFile, pages: Integers, columns: Sequence[Column]) -> _Chunk:
+        try:
+            return cls._read(file, pages, columns)
+        except IndexError as error:
+            raise Unusual("a cell lies outside its page") from error
+
+    @classmethod
+    def _read(cls, file: PageFile, pages: Integers, columns: Sequence[Column]) -> _Chunk:
+        buffer = file.read(pages)
+        at = np.arange(len(pages), dtype=np.int64) * file.page_size
+        header = at + np.where(pages == 1, 100, 0)
+        if (buffer.take(header) != _TABLE_LEAF).any():
+            raise Unusual("a page of another kind among the leaves of a table")
+        page, slot = _slots(_word16(buffer, header + 3))
+        start = at.take(page)
+        pointer = header.take(page)
+        pointer += 8
+        pointer += 2 * slot
+        cell = _word16(buffer, pointer)
+        cell += start
+        size, cell = _varint(buffer, cell)
+        whole = size <= file.usable - 35
+        apart, rowids = np.flatnonzero(~whole), []
+        if len(apart):
+            rowids = [_one_varint(buffer, int(cell[row])) for row in apart]
+            size, cell, start = size[whole], cell[whole], start[whole]
+        body = _after_varint(buffer, cell)
+        end = body + size
+        if len(end) and (end - start).max() > file.page_size:
+            raise Unusual("a cell lies outside its page")
+        found = _decode(buffer, body, end, columns)
+        if len(apart):
+            found = {name: _widened(cells, whole) for name, cells in found.items()}
+        return cls(columns, found, apart, rowids)
+
+    def batch(self, fetch: Fetch) -> Batch:
+        for row, rowid in zip(self.apart.tolist(), self.rowids, strict=True):
+            for column, value in zip(self.columns, fetch(rowid), strict=True):
+                self.cells[column.name] = _with(self.cells[column.name], row, value, column.text)
+        return self.cells
+
+
+def _decode(buffer: Bytes, record: Integers, end: Integers, columns: Sequence[Column]) -> dict[str, Cells]:
+    """The wanted columns of records that begin at `record` and end before `end`."""
+    # A word of eight bytes at any byte: numpy gathers from an unaligned view as well.
+    words: NDArray[Any] = np.ndarray((len(buffer) - 7,), ">i8", buffer, strides=(1,))
+    header_size, at = _varint(buffer, record)
+    after_header = record + header_size
+    body = after_header.copy()
+    wanted = {column.position: column for column in columns}
+    found: dict[str, Cells] = {}
+    last = max(wanted, default=-1)
+    for position in range(last + 1):
+        types, at = _serial_types(buffer, at, after_header)
+        uniform = int(types[0]) if len(types) and (types == types[0]).all() else None
+        if position in wanted:
+            column = wanted[position]
+            decode = _texts if column.text else _integers
+            found[column.name] = decode(buffer, words, body, types, uniform)
+        if uniform is not None:
+            body += int(_length(types[:1])[0])
+        else:
+            body += _length(types)
+    if (body > end).any():
+        raise Unusual("a cell is longer than its row")
+    return found
+
+
+def _serial_types(buffer: Bytes, at: Integers, after_header: Integers) -> tuple[Any, Integers]:
+    """The serial types at `at`, and where the next ones begin. A row that ends early has NULL there."""
+    short = at >= after_header
+    types = buffer.take(at)
+    if short.any():
+        types[short] = _NULL
+        return _long_types(buffer, types, at, ~short)
+    if len(types) and types.max() >= 128:
+        return _long_types(buffer, types, at, None)
+    return types, at + 1
+
+
+def _long_types(
+    buffer: Bytes, types: Bytes, at: Integers, there: NDArray[np.bool_] | None
+) -> tuple[Integers, Integers]:
+    if there is None:
+        return _varint(buffer, at)
+    wide, after = types.astype(np.int64), at.copy()
+    wide[there], after[there] = _varint(buffer, at[there])
+    return wide, after
+
+
+def _integers(buffer: Bytes, words: Any, body: Integers, types: Any, uniform: int | None) -> Cells:
+    if uniform in (_ZERO, _ONE):
+        return Cells(np.full(len(body), int(uniform == _ONE), np.int64), None)
+    if uniform is not None and _NULL < uniform < _FLOAT:
+        values = words[body].astype(np.int64)
+        values >>= _SHIFT[uniform]
+        return Cells(values, None)
+    known = types if types.dtype == np.uint8 else np.minimum(types, _SMALL - 1)
+    values = words[body].astype(np.int64)
+    values >>= _SHIFT.take(known)
+    constant = (known == _ZERO) | (known == _ONE)
+    if constant.any():
+        values[constant] = known[constant] == _ONE
+    null = known == _NULL
+    odd = (known == _FLOAT) | (known >= _FIRST_BLOB)
+    invalid = null | odd
+    return Cells(values, ~invalid if invalid.any() else None, odd=int(np.count_nonzero(odd)))
+
+
+def _texts(buffer: Bytes, words: Any, body: Integers, types: Any, uniform: int | None) -> Cells:
+    if uniform == _NULL:
+        return Cells(np.zeros(len(body), np.int64), np.zeros(len(body), np.bool_))
+    is_text = (types >= _FIRST_BLOB) & (types % 2 == 1)
+    odd = int(np.count_nonzero(~is_text & (types != _NULL)))
+    values = np.zeros(len(body), np.int64)
+    texts: list[bytes] = []
+    lengths = np.where(is_text, (types.astype(np.int64) - 13) >> 1, -1)
+    for length in np.unique(lengths[is_text]).tolist():
+        rows = np.flatnonzero(lengths == length)
+        if length == 0:
+            distinct, inverse = [b""], np.zeros(len(rows), np.int64)
+        else:
+            block = np.ascontiguousarray(buffer[body[rows, None] + np.arange(length)])
+            unique, inverse = np.unique(block.view(f"V{length}")[:, 0], return_inverse=True)
+            distinct = [bytes(text) for text in unique]
+        values[rows] = inverse + len(texts)
+        texts += distinct
+    return Cells(values, None if is_text.all() else is_text, tuple(texts), odd)
+
+
+def _widened(cells: Cells, whole: NDArray[np.bool_]) -> Cells:
+    """The same cells with places for the rows that are fetched apart."""
+    values, valid = np.zeros(len(whole), np.int64), np.zeros(len(whole), np.bool_)
+    values[whole] = cells.values
+    valid[whole] = True if cells.valid is None else cells.valid
+    return Cells(values, valid, cells.texts, cells.odd)
+
+
+def _with(cells: Cells, row: int, value: object, text: bool) -> Cells:
+    """The cells with the value of one row, as SQLite gives it. `valid` is there: the cells were widened."""
+    assert cells.valid is not None
+    texts, odd = cells.texts, cells.odd
+    if text and isinstance(value, str | bytes):
+        encoded = value.encode("utf-8", "surrogateescape") if isinstance(value, str) else value
+        cells.values[row], cells.valid[row] = len(texts), True
+        texts = (*texts, encoded)
+    elif not text and isinstance(value, int):
+        cells.values[row], cells.valid[row] = value, True
+    elif value is not None:
+        odd += 1
+    return Cells(cells.values, cells.valid, texts, odd)
+
+
+def _length(types: Any) -> Integers:
+    if types.dtype == np.uint8:
+        return _LENGTH.take(types)
+    return np.where(types >= _FIRST_BLOB, (types - _FIRST_BLOB) >> 1, _LENGTH.take(np.minimum(types, _FIRST_BLOB)))
+
+
+def _slots(count: Integers) -> tuple[Integers, Integers]:
+    """For each cell of pages with `count` cells: its page, and its number in the page."""
+    page = np.repeat(np.arange(len(count), dtype=np.int64), count)
+    slot = np.arange(len(page), dtype=np.int64)
+    slot -= np.repeat(np.cumsum(count) - count, count)
+    return page, slot
+
+
+def _word16(buffer: Bytes, at: Integers) -> Integers:
+    word = buffer.take(at).astype(np.int64)
+    word <<= 8
+    word |= buffer.take(at + 1)
+    return word
+
+
+def _word32(buffer: Bytes, at: Integers) -> Integers:
+    return (_word16(buffer, at) << 16) | _word16(buffer, at + 2)
+
+
+def _varint(buffer: Bytes, at: Integers) -> tuple[Integers, Integers]:
+    """The variable-length integers at `at`, and where each ends. Raises Unusual for one of nine bytes."""
+    values = buffer.take(at).astype(np.int64)
+    after = at + 1
+    more = np.flatnonzero(values >= 128)
+    values[more] &= 127
+    for _ in range(7):
+        if not len(more):
+            return values, after
+        byte = buffer.take(after[more])
+        values[more] = (values[more] << 7) | (byte & 127)
+        after[more] += 1
+        more = more[byte >= 128]
+    if len(more):
+        raise Unusual("a length of nine bytes")
+    return values, after
+
+
+def _after_varint(buffer: Bytes, at: Integers) -> Integers:
+    """Where variable-length integers of up to nine bytes end, their values unread."""
+    after = at.copy()
+    more = buffer.take(after) >= 128
+    for _ in range(8):
+        if not more.any():
+            break
+        after += more
+        more &= buffer.take(after) >= 128
+    return after + 1
+
+
+def _one_varint(buffer: Bytes, at: int) -> int:
+    """One variable-length integer, which may be negative."""
+    value = 0
+    for byte in buffer[at : at + 8].tolist():
+        value = value << 7 | (byte & 127)
+        if byte < 128:
+            return value
+    value = value << 8 | int(buffer[at + 8])
+    return value - (1 << 64) if value >= 1 << 63 else value

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from nsight_suite.errors import BadReport
 from nsight_suite.evidence import store
 from nsight_suite.evidence.readers import ncu_csv, ncu_rep
+from nsight_suite.evidence.readers.ncu_nvtx import Range, innermost, ranges, start_end_ranges
 
 DATA = Path(__file__).parent / "data"
 METRICS = ("dram__bytes_read.sum", "dram__bytes_write.sum", "gpu__time_duration.sum")
@@ -123,8 +124,10 @@ def test_one_report_reads_alike_in_every_layout_and_scale(connection: store.Conn
     assert [(*line[:2], line[3]) for line in raw] == [(*line[:2], line[3]) for line in details]
     # The details page prints two decimals of a scaled value.
     assert all(abs(a[2] - b[2]) <= 0.005e6 for a, b in zip(raw, details, strict=True))
-    assert rows(connection, "SELECT original, original_unit FROM counter WHERE pass = 'details' LIMIT 1") == [
-        ("67.12", "Mbyte")
+    printed = "SELECT original, original_unit, rounded FROM counter WHERE workload_id = 0 AND metric = '{}' "
+    printed = printed.format("dram__bytes_read.sum") + "ORDER BY pass"
+    assert rows(connection, printed) == [
+        *(("67.12", "Mbyte", True), ("67116544", "byte", False), ("67.116544", "Mbyte", False)),
     ]
 
 
@@ -156,23 +159,41 @@ def test_the_report_itself_gives_the_same_counters_as_its_page(connection: store
 # -- ranges and invocations ------------------------------------------------------------------------
 
 
+QUOTED = '457  "other:dom:lib, "call": f:Int64:-3:none:none:ASCII:lib, "call": f" '
+
+
 @pytest.mark.parametrize(
     ("cell", "told"),
     [
-        ("", (None, None)),
+        ("", None),
         (in_range("row:fused:graph:4096x4096"), ("row:fused:graph:4096x4096", None)),
         (in_range("row:fused:graph:4096x4096", "int64:3"), ("row:fused:graph:4096x4096", 3)),
         (in_range("case", "INT64:12"), ("case", 12)),
         (in_range("case", "double:0.5"), ("case", None)),
-        (in_range("other", domain="CCCL"), (None, None)),
+        (in_range("other", domain="CCCL"), ("other", None)),
         ('457  "nsight_suite:a:int64:1:RGB:0xff:REGISTERED:a" "CCCL:b:none:none:none:none:ASCII:b" ', ("a", 1)),
-        ("nonsense", (None, None)),
+        ('457  "<default domain>:epoch 1: train:none:none:none:none:none:none" ', ("epoch 1: train", None)),
+        (QUOTED, ('lib, "call": f', -3)),
+        ("nonsense", None),
     ],
 )
 def test_the_range_s_name_may_hold_colons_and_its_payload_is_the_invocation(
-    cell: str, told: tuple[str | None, int | None]
+    cell: str, told: tuple[str, int | None] | None
 ) -> None:
-    assert ncu_csv.innermost_range(cell) == told
+    found = innermost(ranges(cell), [])
+    assert (found and (found.name, found.payload)) == told
+
+
+def test_the_suite_s_ranges_come_before_those_of_the_program_and_of_libraries() -> None:
+    """ncu lists ranges domain by domain, so their nesting across domains cannot be told."""
+    default, library = Range("<default domain>", "step", None), Range("CCCL", "reduce", None)
+    whole = start_end_ranges(' "0:<default domain>:whole run:none:none:none:none:none:none" ')
+    assert whole == [Range("<default domain>", "whole run", None)]
+    assert innermost([default, Range("nsight_suite", "outer", 0), library], whole).name == "outer"  # type: ignore[union-attr]
+    assert innermost([default, Range("<default domain>", "inner", 1), library], whole).name == "inner"  # type: ignore[union-attr]
+    assert innermost([library], whole) == library
+    assert innermost([], whole) == whole[0]
+    assert innermost([], []) is None
 
 
 @given(
@@ -182,7 +203,7 @@ def test_the_range_s_name_may_hold_colons_and_its_payload_is_the_invocation(
     st.integers(min_value=0, max_value=10**6),
 )
 def test_any_name_of_a_range_comes_back(name: str, payload: int) -> None:
-    assert ncu_csv.innermost_range(in_range(name, f"int64:{payload}")) == (name, payload)
+    assert ranges(in_range(name, f"int64:{payload}")) == [Range("nsight_suite", name, payload)]
 
 
 def test_payloads_tell_the_invocation(connection: store.Connection, tmp_path: Path) -> None:
@@ -335,29 +356,6 @@ def test_a_short_last_row_is_cut_even_with_a_line_end(connection: store.Connecti
     read(connection, tmp_path, page(HEADER, UNITS, row(0, "1"), row(1, "2")[:4]))
     assert values(connection) == [1]
     assert codes(connection) == ["truncated-report"]
-
-
-@settings(max_examples=60, deadline=None)
-@given(st.integers(min_value=0, max_value=len(WHOLE) - 1))
-def test_wherever_a_page_is_cut_no_false_value_comes_of_it(length: int) -> None:
-    try:
-        cut = ncu_csv.parse(WHOLE[:length], "ncu.csv")
-    except BadReport:
-        return
-    found = [workload.metrics["dram__bytes_read.sum"].text for workload in ncu_csv.workloads(cut)]
-    assert found == ["1,024", "2,048", "4,096"][: len(found)]
-    at_a_line_end = WHOLE[:length].endswith("\n")
-    assert (cut.truncated is None) == at_a_line_end
-
-
-@settings(max_examples=60, deadline=None)
-@given(st.text())
-def test_no_text_breaks_the_reader(text: str) -> None:
-    for candidate in (text, WHOLE + text, text + "\n" + WHOLE):
-        try:
-            list(ncu_csv.workloads(ncu_csv.parse(candidate, "ncu.csv")))
-        except BadReport as error:
-            assert "ncu.csv" in str(error)  # noqa: PT017 - either outcome is fine, a traceback is not
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,8 @@
 
 NVIDIA's package loads a cut file without a word, with too few results. The file is `NVR\\0`, then sized
 protobuf messages: the file's header, and per block a header and its payload. The fields' meaning comes with
-Nsight Compute (extras/FileFormat/ProfilerReport.proto). An `.ncu-repz` is the same, compressed by zstd. A file of
-another layout is not judged.
+Nsight Compute (extras/FileFormat/ProfilerReport.proto). An `.ncu-repz` is the same, compressed by zstd. A file
+of another layout is not judged.
 """
 
 from __future__ import annotations

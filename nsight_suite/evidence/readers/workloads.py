@@ -51,7 +51,7 @@ class Metric:
 
 
 def wanted(metric: str, requested: Sequence[str] | None) -> bool:
-    """Whether a metric enters the evidence: any, or those asked for by exact name, since .avg is another one."""
+    """Whether a metric enters the evidence: any, or those asked for by exact name (.avg is another one)."""
     return requested is None or metric in requested or metric.startswith(_ALWAYS)
 
 

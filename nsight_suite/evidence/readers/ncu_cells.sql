@@ -1,0 +1,18 @@
+-- The cells of an ncu report, as they are printed.
+CREATE TEMP TABLE ncu_cell AS
+SELECT workload_id, metric_id, position, nullif(instance, '') AS instance, coalesce(text, '') AS text
+FROM read_csv(
+    $file,
+    auto_detect = false,
+    header = false,
+    delim = ',',
+    quote = '"',
+    escape = '"',
+    columns = {
+        'workload_id': 'BIGINT',
+        'metric_id': 'INTEGER',
+        'position': 'BIGINT',
+        'instance': 'VARCHAR',
+        'text': 'VARCHAR'
+    }
+);

@@ -14,7 +14,8 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -40,12 +41,33 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _scan(arguments: argparse.Namespace) -> int:
     from nsight_suite.scanning import scan
 
-    found = scan(arguments.paths)
+    with _progress() as progress:
+        found = scan(arguments.paths, progress)
     if arguments.format == "json":
         print(json.dumps({"format": 1, **asdict(found)}, indent=2))
     else:
         print("\n".join(_lines(found)))
     return found.exit_status
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[int, int, str], None]]:
+    """A bar on a terminal, which goes at the end; nothing elsewhere."""
+    if not sys.stderr.isatty():
+        yield lambda done, total, file: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (
+        BarColumn(24),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+        TextColumn("{task.description}", markup=False),
+    )
+    with Progress(*columns, console=Console(file=sys.stderr), refresh_per_second=5, transient=True) as bar:
+        task = bar.add_task("", total=None)
+        yield lambda done, total, file: bar.update(task, completed=done, total=total, description=file)
 
 
 def _lines(found: Scan) -> Iterator[str]:

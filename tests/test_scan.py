@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import signal
 import sqlite3
 import subprocess
 import sys
@@ -17,6 +18,7 @@ from real_run import SECRETS, make_real_run
 from tiny_export import Kernel, Range, make_export
 
 from nsight_suite.errors import UsageError
+from nsight_suite.evidence.cells import sqlite_cells
 from nsight_suite.runfolder import RunFolder
 from nsight_suite.scanning import Kind, Leak, scan
 from nsight_suite.scanning.signs import signs_of, signs_of_line
@@ -321,3 +323,29 @@ def test_a_scan_changes_nothing(tmp_path: Path) -> None:
     scan([tmp_path])
     assert [entry.name for entry in tmp_path.iterdir()] == ["r.sqlite"]
     assert path.read_bytes() == before
+
+
+def test_ctrl_c_is_heard_inside_a_large_table(tmp_path: Path) -> None:
+    """SQLite looks through many rows without a text before it returns one."""
+    path = tmp_path / "r.sqlite"
+    with closing(sqlite3.connect(path)) as database:
+        database.execute("CREATE TABLE numbers (n INTEGER)")
+        many = "WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c LIMIT 300000) SELECT n FROM c"
+        database.execute(f"INSERT INTO numbers {many}")
+        database.commit()
+
+    def interrupted(signum: int, frame: object) -> None:
+        raise KeyboardInterrupt
+
+    def ask() -> None:
+        with sqlite_cells(path) as database:
+            signal.setitimer(signal.ITIMER_REAL, 0.05)
+            list(database.rows("SELECT count(*) FROM numbers a, numbers b WHERE a.n + b.n = -1"))
+
+    earlier = signal.signal(signal.SIGALRM, interrupted)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            ask()
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, earlier)

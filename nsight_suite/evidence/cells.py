@@ -50,6 +50,8 @@ def sqlite_cells(path: Path) -> Iterator[Database]:
             connection.set_progress_handler(lambda: 0, _STEPS)
             yield _Sqlite(connection)
     except sqlite3.Error as error:
+        if getattr(error, "sqlite_errorname", "") == "SQLITE_INTERRUPT":
+            raise KeyboardInterrupt from error
         raise BadReport(f"{path.name} is damaged: {error}.") from error
 
 

@@ -30,10 +30,14 @@ _COMPRESSED = {
 }
 
 
-def scan(paths: Sequence[Path], progress: Callable[[str], None] = lambda file: None) -> Scan:
+# Bytes of the files that are done, of all files, and the file at work.
+Progress = Callable[[int, int, str], None]
+
+
+def scan(paths: Sequence[Path], progress: Progress = lambda done, total, file: None) -> Scan:
     """Look into every file at these paths, and say what would leak. Nothing is changed.
 
-    `progress` is told each file before it is read. Raises UsageError when there is nothing at a path.
+    Raises UsageError when there is nothing at a path.
     """
     files: list[tuple[Path, str]] = []
     unreadable: list[tuple[str, str]] = []
@@ -43,9 +47,11 @@ def scan(paths: Sequence[Path], progress: Callable[[str], None] = lambda file: N
         files += _files(path, unreadable)
     known = _known(files)
     leaks: list[Leak] = []
+    total, done = _size(files), 0
     for group in _grouped(files):
         name = group[0][1] if len(group) == 1 else str(Path(group[0][1]).parent)
-        progress(name)
+        progress(done, total, name)
+        done += _size(group)
         try:
             leaks += _scan_group(group, known)
         except (OSError, BadReport) as error:
@@ -68,6 +74,10 @@ def _files(path: Path, unreadable: list[tuple[str, str]]) -> Iterator[tuple[Path
         for name in sorted(names):
             file = Path(folder) / name
             yield file, str(file)
+
+
+def _size(files: Sequence[tuple[Path, str]]) -> int:
+    return sum(path.stat().st_size for path, _ in files if path.is_file())
 
 
 def _known(files: Sequence[tuple[Path, str]]) -> list[Secret]:

@@ -7,8 +7,9 @@ from evidence_rows import ask, columns, kernel, launch, nvtx, path
 
 def test_kernel_summary_counts_untimed_kernels_and_gives_exact_percentiles() -> None:
     # Durations 10, 20, 30, 60 and one untimed: total 120, mean 30, median 25. From the mean they are off by
-    # -20, -10, 0 and 30: squares 400 + 100 + 0 + 900 = 1400, over 3 = 466.7, root 21.6. A tenth of four values
-    # is reached by the first, nine tenths by the fourth. The other lasts 80 of 200: shares of 0.6 and 0.4.
+    # -20, -10, 0 and 30: squares 400 + 100 + 0 + 900 = 1400, over 3 = 466.7, root 21.6. From the first to the
+    # fourth are 3 steps: a tenth of them ends at 10 + 0.3 * 10, nine tenths at 30 + 0.7 * 30, and 99 of 100 at
+    # 30 + 0.97 * 30. The other kernel lasts 80 of 200: shares of 0.6 and 0.4.
     spans = [(0, 10), (0, 20), (5, 35), (100, 160), (None, None)]
     slow, other = ask(
         "kernel_summary",
@@ -25,10 +26,10 @@ def test_kernel_summary_counts_untimed_kernels_and_gives_exact_percentiles() -> 
         "mean_ns": 30.0,
         "stddev_ns": 21.6,
         "min_ns": 10,
-        "p10_ns": 10,
+        "p10_ns": 13.0,
         "p50_ns": 25.0,
-        "p90_ns": 60,
-        "p99_ns": 60,
+        "p90_ns": 51.0,
+        "p99_ns": 59.1,
         "max_ns": 60,
         "registers_per_thread": 32,
     }
@@ -127,6 +128,21 @@ def test_range_tree_has_own_and_inclusive_kernels() -> None:
         ("step", 1, 100, 1, 5, 2, 20, 0.4),
         ("step / load", 1, 30, 1, 15, 1, 15, 0.3),
         ("step / step", 0, None, 0, None, 0, None, None),
+    ]
+
+
+def test_range_tree_keeps_what_is_nested_with_what_it_is_in() -> None:
+    two = [
+        path(1, "step", domain="a"),
+        path(2, "step", domain="b"),
+        path(3, "step / x", 2),
+        path(4, "step / y", 1),
+    ]
+    assert columns(ask("range_tree", path=two), "path_id path") == [
+        (1, "step"),
+        (4, "step / y"),
+        (2, "step"),
+        (3, "step / x"),
     ]
 
 

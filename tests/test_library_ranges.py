@@ -60,7 +60,7 @@ def test_range_summary_keeps_instances_that_launched_nothing_out_of_projected_ti
         "projected_stddev_ns": 10.0,
         "projected_min_ns": 20,
         "projected_p50_ns": 30.0,
-        "projected_p90_ns": 40,
+        "projected_p90_ns": 38.0,  # 30 + 0.8 * 10
         "projected_max_ns": 40,
     }
 
@@ -109,9 +109,10 @@ def test_step_comparison_names_the_slowest_and_keeps_the_first_apart() -> None:
 
 
 def test_marks_have_counts_and_distances() -> None:
-    ticks = [{"pass": "r", "process": 0, "name": "tick", "time_ns": time} for time in (10, 20, 50)]
-    found = ask("marks", mark=[*ticks, {"pass": "r", "process": 0, "name": "end", "time_ns": 60}])
-    assert columns(found, "mark marks first_ns last_ns interval_p50_ns interval_max_ns") == [
-        ("end", 1, 60, 60, None, None),
+    mark = {"pass": "r", "process": 0}
+    ticks = [{**mark, "domain": "tick", "time_ns": time} for time in (10, 20, 50)]
+    found = ask("marks", mark=[*ticks, {**mark, "time_ns": 60}])
+    assert columns(found, "domain marks first_ns last_ns interval_p50_ns interval_max_ns") == [
+        (None, 1, 60, 60, None, None),
         ("tick", 3, 10, 50, 20.0, 30),  # distances 10 and 30
     ]

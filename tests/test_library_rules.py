@@ -107,6 +107,34 @@ def test_real_reports_keep_every_kernel(recorded: Store) -> None:
         assert counts == expected, query
 
 
+def test_real_kernels_are_summed_as_nsys_stats_does(recorded: Store) -> None:
+    # tests/data/README.md: 8 in `scale`, 4 in `add`, 9 in `replay`, one by another thread.
+    told = {"scale": (387_228, 30), "add": (193_983, 14), "cupy_fill": (83_167, 4)}
+    found = [row for row in run_named(recorded, "kernel_summary").records() if row["pass"] == "nsys_two_gpus"]
+    for name, numbers in told.items():
+        rows = [row for row in found if row["kernel"] == name]
+        assert (sum(row["total_ns"] for row in rows), sum(row["kernels"] for row in rows)) == numbers
+        assert [row["device"] for row in rows] in ([0, 1], [1, 0])
+    # `nsys stats -r cuda_kern_exec_sum` knows them apart by process: KAvg and KMed of cupy_fill.
+    assert {(row["device"], row["mean_ns"], row["p50_ns"], row["stddev_ns"]) for row in found[-2:]} == {
+        (0, 20_816.0, 20_816.0, 113.1),
+        (1, 20_767.5, 20_767.5, 91.2),
+    }
+
+
+def test_real_ranges_of_two_processes(recorded: Store) -> None:
+    # tests/data/README.md and the program: 8 in `scale`, 4 in `add`, 9 in `replay`, one by another thread.
+    found = [row for row in run_named(recorded, "kernel_by_range").records() if row["pass"] == "nsys_two_gpus"]
+    for domain in ("rank0", "rank1"):
+        counts: dict[str, int] = {}
+        for row in found:
+            if row["domain"] == domain:
+                counts[row["range"]] = counts.get(row["range"], 0) + row["kernels"]
+        steps = {f"step:{number}": 3 for number in range(4)}
+        assert counts == {"scale": 8, "add": 4, "replay": 9, "worker-thread-span": 1, **steps}
+    assert sum(row["kernels"] for row in found if row["range"] == "<outside every range>") == 4
+
+
 def test_real_replays_without_nodes_are_unknown(recorded: Store) -> None:
     found = {row["pass"]: row for row in run_named(recorded, "graph_coverage").records()}
     assert (found["nsys_graph"]["graph_launches"], found["nsys_graph"]["coverage"]) == (13, 0.0)

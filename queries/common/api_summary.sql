@@ -9,9 +9,9 @@
 -- mean_ns    mean duration in ns
 -- stddev_ns  sample standard deviation in ns; NULL for one
 -- min_ns     shortest in ns
--- p50_ns     median in ns; of an even number the mean of the two in the middle
--- p90_ns     nine tenths took no longer, in ns
--- p99_ns     99 of 100 took no longer, in ns
+-- p50_ns     median in ns
+-- p90_ns     90th percentile in ns, interpolated between two durations, as by numpy
+-- p99_ns     99th percentile in ns
 -- max_ns     longest in ns
 --
 -- A runtime call may hold the driver call that does its work: then the time of both is in it, each under its name.
@@ -31,10 +31,8 @@ WITH called AS (
         sum(end_ns - start_ns) AS total,
         -- Whole numbers keep the deviation the same in whatever order rows come.
         sum(CAST(end_ns - start_ns AS HUGEINT) * (end_ns - start_ns)) AS squares,
-        min(end_ns - start_ns) AS shortest,
-        quantile_cont(end_ns - start_ns, 0.5) AS middle,
-        quantile_disc(end_ns - start_ns, [0.9, 0.99]) AS tails,
-        max(end_ns - start_ns) AS longest
+        -- All that needs the durations in order, from the shortest to the longest, at once: apart it costs far more.
+        quantile_cont(end_ns - start_ns, [0, 0.5, 0.9, 0.99, 1]) AS spread
     FROM called
     GROUP BY pass, name, kind
 ), centred AS (
@@ -49,10 +47,10 @@ SELECT
     round(total / nullif(sum(total) OVER (PARTITION BY pass), 0), 4) AS share,
     round(total / nullif(timed, 0), 1) AS mean_ns,
     round(sqrt((squares - centre * (total + rest) - rest * rest / timed) / nullif(timed - 1, 0)), 1) AS stddev_ns,
-    shortest AS min_ns,
-    middle AS p50_ns,
-    tails[1] AS p90_ns,
-    tails[2] AS p99_ns,
-    longest AS max_ns
+    CAST(spread[1] AS BIGINT) AS min_ns,
+    spread[2] AS p50_ns,
+    round(spread[3], 1) AS p90_ns,
+    round(spread[4], 1) AS p99_ns,
+    CAST(spread[5] AS BIGINT) AS max_ns
 FROM centred
 ORDER BY pass, total_ns DESC NULLS LAST, api, kind

@@ -1,7 +1,8 @@
 -- One row per report and kind of record: how many nsys made, and from when to when.
 --
 -- pass      name of the report
--- record    range, launch, wait, api call, mark, kernel, memcpy, memset, graph or overhead; 'program' spans all but overhead
+-- record    range, launch, wait, api call, mark, kernel, memcpy, memset, graph or overhead; 'program' for all of them
+--           but overhead
 -- side      host or device: where the record was made; NULL for the program
 -- records   how many
 -- first_ns  first moment in ns; NULL when none is timed
@@ -11,7 +12,13 @@
 -- All moments of a report are in one clock, the capture's own: those of host and device compare inside a report, with
 -- an error of some hundred ns. Nothing compares between reports, with a host's stopwatch or with ncu, but durations.
 WITH counted AS (
-    SELECT pass, 'range' AS record, 'host' AS side, count(*) AS records, min(start_ns) AS first_ns, max(end_ns) AS last_ns
+    SELECT
+        pass,
+        'range' AS record,
+        'host' AS side,
+        count(*) AS records,
+        min(start_ns) AS first_ns,
+        max(end_ns) AS last_ns
     FROM "range"
     GROUP BY pass
     UNION ALL

@@ -12,7 +12,7 @@
 -- valid            workloads with a value
 -- incomplete       whether any lacks a value: what follows is then of the valid ones only
 -- min              smallest; NULL when there is none, or when units differ
--- median           median; of an even number the mean of the two in the middle
+-- median           median
 -- max              largest
 -- text             the one value of a metric that is no number; NULL when it is one, or when texts differ
 -- shapes           launch shapes of that kernel in the report: above 1 the rows of a kernel are not one population

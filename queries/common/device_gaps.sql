@@ -9,7 +9,7 @@
 -- busy_share        busy_ns over span_ns; NULL for a span of nothing
 -- gaps              gaps between work
 -- gap_p50_ns        median gap in ns; NULL when there is none
--- gap_p90_ns        nine tenths are no longer, in ns; NULL when there is none
+-- gap_p90_ns        90th percentile in ns, interpolated between two gaps, as by numpy; NULL when there is none
 -- gap_max_ns        longest gap in ns; NULL when there is none
 -- longest_after_ns  when the longest begins, in ns after the first start; the first of equals
 --
@@ -37,8 +37,7 @@ WITH placed AS (
         max(end_ns) - min(start_ns) AS span_ns,
         coalesce(CAST(sum(gap_ns) AS BIGINT), 0) AS idle_ns,
         count(gap_ns) AS gaps,
-        quantile_cont(gap_ns, 0.5) AS middle,
-        quantile_disc(gap_ns, 0.9) AS tail,
+        quantile_cont(gap_ns, [0.5, 0.9]) AS spread,
         max(gap_ns) AS longest,
         -- A longer gap is worth more than an earlier one.
         max(CAST(gap_ns AS HUGEINT) * 18446744073709551616 - ended_ns) AS longest_first
@@ -54,8 +53,8 @@ SELECT
     idle_ns,
     round((span_ns - idle_ns) / nullif(span_ns, 0), 4) AS busy_share,
     gaps,
-    middle AS gap_p50_ns,
-    tail AS gap_p90_ns,
+    spread[1] AS gap_p50_ns,
+    round(spread[2], 1) AS gap_p90_ns,
     longest AS gap_max_ns,
     CAST(CAST(longest AS HUGEINT) * 18446744073709551616 - longest_first - first_ns AS BIGINT) AS longest_after_ns
 FROM summed

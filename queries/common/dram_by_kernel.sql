@@ -9,7 +9,7 @@
 -- workloads          workloads of that kernel and shape
 -- with_read          workloads with dram__bytes_read.sum in bytes
 -- with_write         workloads with dram__bytes_write.sum in bytes
--- read_p50_bytes     bytes read, median; of an even number the mean of the two in the middle
+-- read_p50_bytes     bytes read, median
 -- read_max_bytes     most bytes read
 -- write_p50_bytes    bytes written, median
 -- write_max_bytes    most bytes written

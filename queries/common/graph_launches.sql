@@ -3,7 +3,7 @@
 -- pass               name of the report
 -- launch_id          identity of the call inside its report
 -- process            process, numbered from 0 in the report
--- path               names of the ranges around the call, from the outside in; '<outside every range>' when there are none
+-- path               names of the ranges around the call, from the outside in; '<outside every range>' without any
 -- call_start_ns      start of the call on the host in ns of the capture's clock
 -- call_ns            time in the call in ns
 -- records            nodes: the graph was traced node by node; whole graph: as one record; none: nothing was recorded

@@ -11,8 +11,8 @@
 -- total_ns    durations together in ns; NULL when none was timed
 -- share       total_ns over that of all kernels of graph nodes of the report
 -- min_ns      shortest in ns
--- p50_ns      median in ns; of an even number the mean of the two in the middle
--- p90_ns      nine tenths took no longer, in ns
+-- p50_ns      median in ns
+-- p90_ns      90th percentile in ns, interpolated between two durations, as by numpy
 -- max_ns      longest in ns
 --
 -- Instantiating a graph copies its nodes; the copies bear new ids and are counted under the node that they stem from.
@@ -29,10 +29,7 @@ WITH origin AS (
         count(*) AS executions,
         count(*) - count(k.end_ns - k.start_ns) AS untimed,
         sum(k.end_ns - k.start_ns) AS total,
-        min(k.end_ns - k.start_ns) AS shortest,
-        quantile_cont(k.end_ns - k.start_ns, 0.5) AS middle,
-        quantile_disc(k.end_ns - k.start_ns, 0.9) AS tail,
-        max(k.end_ns - k.start_ns) AS longest
+        quantile_cont(k.end_ns - k.start_ns, [0, 0.5, 0.9, 1]) AS spread
     FROM kernel AS k
     LEFT JOIN origin AS o
         ON o.pass = k.pass AND o.process IS NOT DISTINCT FROM k.process AND o.id = k.graph_node_id
@@ -50,9 +47,9 @@ SELECT
     untimed,
     CAST(total AS BIGINT) AS total_ns,
     round(total / nullif(sum(total) OVER (PARTITION BY pass), 0), 4) AS share,
-    shortest AS min_ns,
-    middle AS p50_ns,
-    tail AS p90_ns,
-    longest AS max_ns
+    CAST(spread[1] AS BIGINT) AS min_ns,
+    spread[2] AS p50_ns,
+    round(spread[3], 1) AS p90_ns,
+    CAST(spread[4] AS BIGINT) AS max_ns
 FROM grouped
 ORDER BY pass, total_ns DESC NULLS LAST, process NULLS FIRST, node_id, device NULLS FIRST, kernel

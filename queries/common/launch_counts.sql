@@ -67,7 +67,8 @@ SELECT
     call_ns,
     CASE
         WHEN untold THEN 'the report has no table of kernels, so what ran is unknown, not zero'
-        WHEN opaque > 0 THEN opaque || ' replays left no records of their nodes: the kernels inside are unknown, not zero'
+        WHEN opaque > 0 THEN
+            opaque || ' replays left no records of their nodes: the kernels inside are unknown, not zero'
     END AS reason
 FROM judged
 ORDER BY pass, process NULLS FIRST, kind

@@ -5,14 +5,14 @@
 -- kind             kernel, graph, memcpy, memset
 -- calls            calls that ran; those made while a stream was being captured are left out
 -- call_mean_ns     mean time in the call in ns
--- call_p50_ns      median in ns; of an even number the mean of the two in the middle
--- call_p99_ns      99 of 100 took no longer, in ns
+-- call_p50_ns      median in ns
+-- call_p99_ns      99th percentile in ns, interpolated between two durations, as by numpy
 -- call_max_ns      longest in ns
 -- seen             calls with a timed device record: only they have a latency
--- latency_min_ns   start of the call to the start of its first work on the device, shortest in ns; NULL when none is seen
+-- latency_min_ns   start of the call to the start of its first work on the device, shortest in ns; NULL without any
 -- latency_p50_ns   median in ns
--- latency_p90_ns   nine tenths took no longer, in ns
--- latency_p99_ns   99 of 100 took no longer, in ns
+-- latency_p90_ns   90th percentile in ns
+-- latency_p99_ns   99th percentile in ns
 -- latency_max_ns   longest in ns
 --
 -- The latency of a graph is that of its first kernel, copy or fill. It holds the wait for earlier work of the stream:
@@ -32,22 +32,33 @@ WITH begun AS (
     FROM launch AS l
     LEFT JOIN begun AS b ON b.pass = l.pass AND b.launch_id = l.launch_id
     WHERE l.captured IS DISTINCT FROM true
+), grouped AS (
+    SELECT
+        pass,
+        name,
+        kind,
+        count(*) AS calls,
+        avg(call_ns) AS call_mean,
+        quantile_cont(call_ns, [0.5, 0.99, 1]) AS call_spread,
+        count(latency_ns) AS seen,
+        quantile_cont(latency_ns, [0, 0.5, 0.9, 0.99, 1]) AS spread
+    FROM called
+    GROUP BY pass, name, kind
 )
 SELECT
     pass,
     name AS api,
     kind,
-    count(*) AS calls,
-    round(avg(call_ns), 1) AS call_mean_ns,
-    quantile_cont(call_ns, 0.5) AS call_p50_ns,
-    quantile_disc(call_ns, 0.99) AS call_p99_ns,
-    max(call_ns) AS call_max_ns,
-    count(latency_ns) AS seen,
-    min(latency_ns) AS latency_min_ns,
-    quantile_cont(latency_ns, 0.5) AS latency_p50_ns,
-    quantile_disc(latency_ns, 0.9) AS latency_p90_ns,
-    quantile_disc(latency_ns, 0.99) AS latency_p99_ns,
-    max(latency_ns) AS latency_max_ns
-FROM called
-GROUP BY pass, name, kind
+    calls,
+    round(call_mean, 1) AS call_mean_ns,
+    call_spread[1] AS call_p50_ns,
+    round(call_spread[2], 1) AS call_p99_ns,
+    CAST(call_spread[3] AS BIGINT) AS call_max_ns,
+    seen,
+    CAST(spread[1] AS BIGINT) AS latency_min_ns,
+    spread[2] AS latency_p50_ns,
+    round(spread[3], 1) AS latency_p90_ns,
+    round(spread[4], 1) AS latency_p99_ns,
+    CAST(spread[5] AS BIGINT) AS latency_max_ns
+FROM grouped
 ORDER BY pass, calls DESC, api, kind

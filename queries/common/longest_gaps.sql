@@ -1,4 +1,4 @@
--- One row per report, device and each of its 20 longest gaps between work: what ended before it and what began after it.
+-- One row per report, device and each of its 20 longest gaps between work: what ended before and what began after.
 --
 -- pass      name of the report
 -- device    device number in the report

@@ -8,7 +8,7 @@
 -- bytes             bytes together
 -- bytes_p50         median in bytes
 -- total_ns          durations together in ns; NULL when none was timed
--- p50_ns            median duration in ns; of an even number the mean of the two in the middle
+-- p50_ns            median duration in ns
 -- max_ns            longest in ns
 -- bytes_per_second  bytes over time of all fills with both; NULL when the clock shows no time
 SELECT

@@ -57,7 +57,8 @@ WITH each AS (
 ), smallest AS (
     SELECT
         *,
-        CASE WHEN registers + shared + warps + blocks IS NOT NULL THEN least(registers, shared, warps, blocks) END AS tightest
+        CASE WHEN registers + shared + warps + blocks IS NOT NULL THEN least(registers, shared, warps, blocks) END
+            AS tightest
     FROM grouped
 )
 SELECT
@@ -82,7 +83,8 @@ SELECT
     theoretical AS theoretical_pct,
     achieved AS achieved_pct,
     waves,
-    CASE WHEN tightest IS NULL THEN 'launch__occupancy_limit_{registers,shared_mem,warps,blocks} were not all collected' END
-        AS reason
+    CASE
+        WHEN tightest IS NULL THEN 'launch__occupancy_limit_{registers,shared_mem,warps,blocks} were not all collected'
+    END AS reason
 FROM smallest
 ORDER BY pass, kernel, grid NULLS FIRST, smallest.block NULLS FIRST

@@ -37,7 +37,8 @@ SELECT
     CASE
         WHEN window_ns IS NULL THEN 'the report has no record of the program to set a window'
         WHEN window_ns = 0 THEN 'the records of the program span no time'
-        WHEN inside_ns > window_ns THEN 'above 100 %: the stretches lie on several threads at once, so they are no share of time'
+        WHEN inside_ns > window_ns THEN
+            'above 100 %: the stretches lie on several threads at once, so they are no share of time'
     END AS reason
 FROM clipped
 ORDER BY pass, process NULLS FIRST, total_ns DESC NULLS LAST, kind

@@ -1,14 +1,14 @@
--- One row per report, device and kernel name: how long its kernels waited between the return of the call and their start.
+-- One row per report, device and kernel name: how long its kernels waited from the return of the call to their start.
 --
 -- pass          name of the report
 -- device        device number in the report
 -- kernel        name of the kernel
--- launched      timed kernels whose launching call is known; of a graph's replay only the first, or all that begin with it
+-- launched      timed kernels whose launching call is known; of a graph's replay only those that begin first
 -- at_once       of these, started before the call returned: they have no queue time
 -- queued        of these, started at its return or later
 -- queue_p50_ns  median queue time of the queued in ns; NULL when none queued
--- queue_p90_ns  nine tenths waited no longer, in ns; NULL when none queued
--- queue_p99_ns  99 of 100 waited no longer, in ns; NULL when none queued
+-- queue_p90_ns  90th percentile in ns, interpolated between two times, as by numpy; NULL when none queued
+-- queue_p99_ns  99th percentile in ns; NULL when none queued
 -- queue_max_ns  longest in ns; NULL when none queued
 -- queue_sum_ns  together in ns; NULL when none queued
 --
@@ -38,19 +38,30 @@ WITH first_of_graph AS (
     FROM chosen AS c
     JOIN launch AS l ON l.pass = c.pass AND l.launch_id = c.launch_id
     WHERE l.end_ns IS NOT NULL
+), grouped AS (
+    SELECT
+        pass,
+        device,
+        name,
+        count(*) AS launched,
+        count(*) FILTER (at_once) AS at_once,
+        count(queue_ns) AS queued,
+        quantile_cont(queue_ns, [0.5, 0.9, 0.99, 1]) AS spread,
+        sum(queue_ns) AS total
+    FROM waited
+    GROUP BY pass, device, name
 )
 SELECT
     pass,
     device,
     name AS kernel,
-    count(*) AS launched,
-    count(*) FILTER (at_once) AS at_once,
-    count(queue_ns) AS queued,
-    quantile_cont(queue_ns, 0.5) AS queue_p50_ns,
-    quantile_disc(queue_ns, 0.9) AS queue_p90_ns,
-    quantile_disc(queue_ns, 0.99) AS queue_p99_ns,
-    max(queue_ns) AS queue_max_ns,
-    CAST(sum(queue_ns) AS BIGINT) AS queue_sum_ns
-FROM waited
-GROUP BY pass, device, name
+    launched,
+    at_once,
+    queued,
+    spread[1] AS queue_p50_ns,
+    round(spread[2], 1) AS queue_p90_ns,
+    round(spread[3], 1) AS queue_p99_ns,
+    CAST(spread[4] AS BIGINT) AS queue_max_ns,
+    CAST(total AS BIGINT) AS queue_sum_ns
+FROM grouped
 ORDER BY pass, queue_sum_ns DESC NULLS LAST, kernel, device NULLS FIRST

@@ -16,12 +16,13 @@
 -- projected_mean_ns    mean projected duration in ns
 -- projected_stddev_ns  sample standard deviation in ns; NULL for one
 -- projected_min_ns     shortest in ns
--- projected_p50_ns     median in ns; of an even number the mean of the two in the middle
--- projected_p90_ns     nine tenths took no longer, in ns
+-- projected_p50_ns     median in ns
+-- projected_p90_ns     90th percentile in ns, interpolated between two durations, as by numpy
 -- projected_max_ns     longest in ns
 --
 -- Inclusive: nested ranges hold the same work again. Projected durations of instances that overlap on the device add
--- up to more than the time that passed. This is the summary of nsys' own nvtx_gpu_proj_sum.
+-- up to more than the time that passed. This is the summary of nsys' own nvtx_gpu_proj_sum: work launched on another
+-- thread is not in it, also where kernel_by_path gives it to a start/end range of its process.
 WITH grouped AS (
     SELECT
         pass,
@@ -38,11 +39,9 @@ WITH grouped AS (
         sum(device_ns) AS device_total,
         sum(projected_end_ns - projected_start_ns) AS total,
         -- Whole numbers keep the deviation the same in whatever order rows come.
-        sum(CAST(projected_end_ns - projected_start_ns AS HUGEINT) * (projected_end_ns - projected_start_ns)) AS squares,
-        min(projected_end_ns - projected_start_ns) AS shortest,
-        quantile_cont(projected_end_ns - projected_start_ns, 0.5) AS middle,
-        quantile_disc(projected_end_ns - projected_start_ns, 0.9) AS tail,
-        max(projected_end_ns - projected_start_ns) AS longest
+        sum(CAST(projected_end_ns - projected_start_ns AS HUGEINT) * (projected_end_ns - projected_start_ns))
+            AS squares,
+        quantile_cont(projected_end_ns - projected_start_ns, [0, 0.5, 0.9, 1]) AS spread
     FROM "range"
     GROUP BY pass, domain, name, style
 ), centred AS (
@@ -66,9 +65,9 @@ SELECT
     round(
         sqrt((squares - centre * (total + rest) - rest * rest / projected) / nullif(projected - 1, 0)), 1
     ) AS projected_stddev_ns,
-    shortest AS projected_min_ns,
-    middle AS projected_p50_ns,
-    tail AS projected_p90_ns,
-    longest AS projected_max_ns
+    CAST(spread[1] AS BIGINT) AS projected_min_ns,
+    spread[2] AS projected_p50_ns,
+    round(spread[3], 1) AS projected_p90_ns,
+    CAST(spread[4] AS BIGINT) AS projected_max_ns
 FROM centred
 ORDER BY pass, projected_total_ns DESC NULLS LAST, host_total_ns DESC NULLS LAST, "range", domain NULLS FIRST, style

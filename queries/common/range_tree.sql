@@ -14,7 +14,7 @@
 -- kernel_ns         their durations together in ns; NULL when none was timed
 -- share             kernel_ns over that of all kernels of the report
 --
--- Sorted by the path, so that what is nested follows what it is in.
+-- In the order of the tree: what is nested follows what it is in.
 WITH RECURSIVE above (pass, path_id, ancestor_id) AS (
     SELECT pass, path_id, path_id FROM path
     UNION
@@ -22,6 +22,17 @@ WITH RECURSIVE above (pass, path_id, ancestor_id) AS (
     FROM above
     JOIN path ON path.pass = above.pass AND path.path_id = above.ancestor_id
     WHERE path.parent_path_id IS NOT NULL
+), tree (pass, path_id, place) AS (
+    -- What is nested stands after what it is in, and before the next tree of the same name.
+    SELECT p.pass, p.path_id, [concat_ws(' ', p.name, p.domain, p.style, lpad(CAST(p.path_id AS VARCHAR), 20, '0'))]
+    FROM path AS p
+    ANTI JOIN path AS parent ON parent.pass = p.pass AND parent.path_id = p.parent_path_id
+    UNION ALL
+    SELECT p.pass, p.path_id, list_append(
+        tree.place, concat_ws(' ', p.name, p.domain, p.style, lpad(CAST(p.path_id AS VARCHAR), 20, '0'))
+    )
+    FROM tree
+    JOIN path AS p ON p.pass = tree.pass AND p.parent_path_id = tree.path_id
 ), ran AS MATERIALIZED (
     SELECT pass, path_id, count(*) AS kernels, sum(end_ns - start_ns) AS total FROM kernel GROUP BY pass, path_id
 ), whole AS (
@@ -32,7 +43,9 @@ WITH RECURSIVE above (pass, path_id, ancestor_id) AS (
     JOIN ran ON ran.pass = above.pass AND ran.path_id = above.path_id
     GROUP BY above.pass, above.ancestor_id
 ), opened AS (
-    SELECT pass, path_id, count(*) AS instances, sum(end_ns - start_ns) AS host_total FROM "range" GROUP BY pass, path_id
+    SELECT pass, path_id, count(*) AS instances, sum(end_ns - start_ns) AS host_total
+    FROM "range"
+    GROUP BY pass, path_id
 )
 SELECT
     p.pass,
@@ -53,4 +66,5 @@ LEFT JOIN opened AS o ON o.pass = p.pass AND o.path_id = p.path_id
 LEFT JOIN ran AS r ON r.pass = p.pass AND r.path_id = p.path_id
 LEFT JOIN inside AS i ON i.pass = p.pass AND i.path_id = p.path_id
 LEFT JOIN whole AS w ON w.pass = p.pass
-ORDER BY p.pass, p.path, p.path_id
+LEFT JOIN tree AS t ON t.pass = p.pass AND t.path_id = p.path_id
+ORDER BY p.pass, t.place, p.path_id

@@ -4,8 +4,8 @@
 -- file                       name of the file
 -- format                     nsys-sqlite, nsys-parquet, ncu-csv, ncu-rep, nsight-python-csv, driver-records …
 -- complete                   whether the file ends as it should; NULL when that cannot be told
--- kernels_told               recorded: there are kernels; zero rows: an empty table, so none ran; table absent: traced, but
---                            no table of kernels was written; not traced: CUDA was not asked for; NULL for other tools
+-- kernels_told               recorded: there are kernels; zero rows: an empty table, so none ran; table absent: none was
+--                            written, so it is unknown; not traced: CUDA was not asked for; NULL for other tools
 -- kernels                    kernels recorded; NULL when the report cannot tell
 -- untimed_kernels            of these, those without device times
 -- kernels_without_launch     of these, those whose launching call is not in the report

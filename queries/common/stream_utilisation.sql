@@ -15,21 +15,29 @@
 -- own_share        busy_ns over the time from its first to its last work; NULL for a time of nothing
 -- capture_ns       from the first to the last record of the program in the report, in ns
 -- capture_share    busy_ns over capture_ns; NULL for a time of nothing
-WITH placed AS (
+WITH named AS MATERIALIZED (
+    -- Sorting by one number is much faster than by five.
+    SELECT *, row_number() OVER (ORDER BY pass, process, device, context, stream) AS stream_id
+    FROM (SELECT DISTINCT pass, process, device, context, stream FROM device_work)
+), placed AS (
     SELECT
-        *,
-        max(end_ns) OVER (
-            PARTITION BY pass, process, device, context, stream ORDER BY start_ns, end_ns
-            ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+        n.stream_id,
+        w.kind,
+        w.start_ns,
+        w.end_ns,
+        max(w.end_ns) OVER (
+            PARTITION BY n.stream_id ORDER BY w.start_ns, w.end_ns ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
         ) AS ended_ns
-    FROM (SELECT pass, process, device, context, stream, kind, start_ns, end_ns FROM device_work)
+    FROM device_work AS w
+    JOIN named AS n
+        ON n.pass = w.pass
+        AND n.process IS NOT DISTINCT FROM w.process
+        AND n.device IS NOT DISTINCT FROM w.device
+        AND n.context IS NOT DISTINCT FROM w.context
+        AND n.stream IS NOT DISTINCT FROM w.stream
 ), summed AS (
     SELECT
-        pass,
-        process,
-        device,
-        context,
-        stream,
+        stream_id,
         count(*) AS operations,
         count(*) FILTER (kind = 'kernel') AS kernels,
         count(*) FILTER (kind IN ('memcpy', 'memset')) AS memory,
@@ -39,13 +47,19 @@ WITH placed AS (
         min(start_ns) AS first_ns,
         max(end_ns) AS last_ns
     FROM placed
-    GROUP BY pass, process, device, context, stream
+    GROUP BY stream_id
 )
 SELECT
-    s.*,
+    n.pass,
+    n.process,
+    n.device,
+    n.context,
+    n.stream,
+    s.* EXCLUDE (stream_id),
     round(s.busy_ns / nullif(s.last_ns - s.first_ns, 0), 4) AS own_share,
     w.end_ns - w.start_ns AS capture_ns,
     round(s.busy_ns / nullif(w.end_ns - w.start_ns, 0), 4) AS capture_share
 FROM summed AS s
-JOIN capture_window AS w ON w.pass = s.pass
-ORDER BY s.pass, s.process, s.device, s.context, s.stream
+JOIN named AS n ON n.stream_id = s.stream_id
+JOIN capture_window AS w ON w.pass = n.pass
+ORDER BY n.pass, n.process, n.device, n.context, n.stream

@@ -8,8 +8,8 @@
 -- waits     calls recorded
 -- total_ns  their durations together in ns; NULL when none has an end
 -- share     total_ns over that of all waits of the process
--- p50_ns    median in ns; of an even number the mean of the two in the middle
--- p90_ns    nine tenths took no longer, in ns
+-- p50_ns    median in ns
+-- p90_ns    90th percentile in ns, interpolated between two durations, as by numpy
 -- max_ns    longest in ns
 --
 -- Calls that wait by their nature only: synchronisations. A copy that blocks the host is a launch.
@@ -32,9 +32,7 @@ WITH placed AS (
         name,
         count(*) AS waits,
         sum(duration_ns) AS total,
-        quantile_cont(duration_ns, 0.5) AS middle,
-        quantile_disc(duration_ns, 0.9) AS tail,
-        max(duration_ns) AS longest
+        quantile_cont(duration_ns, [0.5, 0.9, 1]) AS spread
     FROM placed
     GROUP BY ALL
 )
@@ -47,8 +45,8 @@ SELECT
     waits,
     CAST(total AS BIGINT) AS total_ns,
     round(total / nullif(sum(total) OVER (PARTITION BY pass, process), 0), 4) AS share,
-    middle AS p50_ns,
-    tail AS p90_ns,
-    longest AS max_ns
+    spread[1] AS p50_ns,
+    round(spread[2], 1) AS p90_ns,
+    CAST(spread[3] AS BIGINT) AS max_ns
 FROM grouped
 ORDER BY pass, process NULLS FIRST, total_ns DESC NULLS LAST, "range", domain NULLS FIRST, api

@@ -14,6 +14,6 @@ FROM (
 )
 GROUP BY pass;
 
-COMMENT ON VIEW capture_window IS 'one row per nsys report: the first and the last moment that it recorded of the program';
+COMMENT ON VIEW capture_window IS 'one row per nsys report: first and last moment that it recorded of the program';
 COMMENT ON COLUMN capture_window.start_ns IS 'first moment in ns of the capture''s clock';
 COMMENT ON COLUMN capture_window.end_ns IS 'last moment in ns of the capture''s clock';

@@ -13,7 +13,7 @@ FROM graph_run
 WHERE start_ns IS NOT NULL AND end_ns IS NOT NULL;
 
 COMMENT ON VIEW device_work IS 'one row per kernel, copy, fill and whole graph run that nsys timed on a device';
-COMMENT ON COLUMN device_work.kind IS 'kernel, memcpy, memset, or graph (a whole run, recorded in place of its kernels)';
+COMMENT ON COLUMN device_work.kind IS 'kernel, memcpy, memset, or graph (a whole run, in place of its kernels)';
 COMMENT ON COLUMN device_work.name IS 'kernel name; the kind for all others';
 COMMENT ON COLUMN device_work.start_ns IS 'start on the device in ns';
 COMMENT ON COLUMN device_work.end_ns IS 'end on the device in ns';

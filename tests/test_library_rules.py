@@ -108,7 +108,7 @@ def test_real_reports_keep_every_kernel(recorded: Store) -> None:
 
 
 def test_real_kernels_are_summed_as_nsys_stats_does(recorded: Store) -> None:
-    # tests/data/README.md: 8 in `scale`, 4 in `add`, 9 in `replay`, one by another thread.
+    # `nsys stats -r cuda_gpu_kern_sum` 2023.4.4 of nsys_two_gpus, Total and Instances, over both devices.
     told = {"scale": (387_228, 30), "add": (193_983, 14), "cupy_fill": (83_167, 4)}
     found = [row for row in run_named(recorded, "kernel_summary").records() if row["pass"] == "nsys_two_gpus"]
     for name, numbers in told.items():

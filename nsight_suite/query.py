@@ -29,7 +29,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         add_help=False,  # `query NAME --help` tells of that query
     )
-    parser.add_argument("run", nargs="?", metavar="RUN", help="a run folder, or a recorded run by its name")
+    parser.add_argument("run", nargs="?", metavar="RUN", help="a run folder, a recorded run by its name, or a report")
     parser.add_argument("name", nargs="?", metavar="NAME", help="name of a query")
     parser.add_argument(
         "--sql", metavar="TEXT", help="one SELECT instead of a named query; - reads it from stdin"
@@ -56,7 +56,9 @@ def _query(arguments: argparse.Namespace) -> int:
         raise UsageError("No run was given.", "query RUN NAME, query RUN --sql TEXT, or query --list.")
     if bool(arguments.name) == (arguments.sql is not None):
         raise UsageError("Give the name of a query, or --sql TEXT.", "`query --list` names the queries.")
+    from nsight_suite.evidence.direct import open_report
     from nsight_suite.evidence.store import ensure_duckdb
+    from nsight_suite.ingesting.single import report_at
     from nsight_suite.querying import find_query, formats, open_evidence, run_named, run_sql
 
     form = arguments.format or formats.format_for(arguments.out)
@@ -66,15 +68,20 @@ def _query(arguments: argparse.Namespace) -> int:
         raise UsageError(
             f"Cannot write {arguments.out}: there is no folder '{arguments.out.parent}'.", "Make it."
         )
-    folder, experiment = _run(arguments.run)
-    if arguments.name:
-        find_query(arguments.name, experiment)  # a misspelt name is told before anything is opened
-    ensure_duckdb(folder)
-    store = open_evidence(folder)
+    report = report_at(Path(arguments.run))
+    folder, experiment = (None, "") if report else _run(arguments.run)
+    # A misspelt name is told before anything is opened.
+    sql = find_query(arguments.name, experiment).sql if arguments.name else arguments.sql
+    sql = _stdin() if sql == "-" else sql
+    if report:
+        store = open_report(report, sql)
+    elif folder:
+        ensure_duckdb(folder)
+        store = open_evidence(folder, sql=sql)
     if arguments.name:
         result = run_named(store, arguments.name, experiment)
     else:
-        result = run_sql(store, _stdin() if arguments.sql == "-" else arguments.sql)
+        result = run_sql(store, sql)
     if form == "parquet":
         formats.write_parquet(result, arguments.out)
     elif arguments.out:

@@ -16,9 +16,10 @@ from pathlib import Path
 from nsight_suite.errors import BadReport
 from nsight_suite.evidence.paths import without_paths
 from nsight_suite.evidence.readers import driver_records, ncu_csv, sanitizer_log
-from nsight_suite.evidence.readers.ncu_csv import Kind
-from nsight_suite.evidence.readers.nsys import TABLES
-from nsight_suite.evidence.readers.nsys_export import Export, opened
+from nsight_suite.evidence.readers.ncu_page import Kind, texts_of
+from nsight_suite.evidence.readers.nsys import KERNELS, STAGED
+from nsight_suite.evidence.readers.nsys_diagnosis import telling_words
+from nsight_suite.evidence.readers.nsys_export import VARCHAR, Columns, SqliteExport, find, opened
 from nsight_suite.evidence.readers.workloads import wanted
 from nsight_suite.evidence.tables import tables
 
@@ -26,12 +27,19 @@ from nsight_suite.evidence.tables import tables
 _NCU_COLUMNS = frozenset(
     {
         *("ID", "Process ID", "Kernel Name", "Context", "Stream", "Block Size", "Grid Size", "Device", "CC"),
-        *("Metric Name", "Metric Unit", "Metric Value"),
+        *("Section Name", "Body Item Label", "Metric Name", "Metric Unit", "Metric Value"),
     }
 )
+_NCU_METRIC = frozenset({"Section Name", "Body Item Label", "Metric Name", "Metric Unit", "Metric Value"})
 _METADATA = {
-    "META_DATA_EXPORT": ("EXPORT_PRODUCT_VERSION", "EXPORT_SCHEMA_VERSION"),
-    "META_DATA_CAPTURE": ("CUDA_GRAPH_TRACE_OPTIONS:MODE", "CAPTURE_EVENT_TYPE"),
+    "META_DATA_EXPORT": (
+        *("EXPORT_PRODUCT_VERSION", "EXPORT_SCHEMA_VERSION"),
+        *("EXPORT_PARAM_TIME_NORMALIZE", "EXPORT_PARAM_TIME_SHIFT"),
+    ),
+    "META_DATA_CAPTURE": (
+        *("CUDA_GRAPH_TRACE_OPTIONS:MODE", "CAPTURE_EVENT_TYPE"),
+        *(":COLLECT_CUDA_TRACE", ":COLLECT_NVTX_TRACE"),
+    ),
 }
 # NVTX events that the readers ask for by name: ranges, and the names of domains.
 _NAMED_EVENTS = (59, 60, 70, 71, 75)
@@ -71,10 +79,11 @@ def reduce_nsys(source: Path, target: Path) -> None:
     Environment, command lines, process lists, paths, hosts and users are in none of them.
     """
     with opened(source) as export, closing(sqlite3.connect(target)) as copy:
-        for table, needed, further in TABLES.values():
-            columns = [name for name in (*needed, *further) if name in export.columns_of(table)]
-            if columns:
-                _copy_table(export, copy, table, columns)
+        for staged in (*STAGED.values(), KERNELS):
+            table = find(export, staged.table)
+            if table and (columns := [name for name in staged.columns if name in export.columns_of(table)]):
+                _copy_table(export, copy, table, {name: staged.columns[name] for name in columns})
+        _copy_session(export, copy)
         for table, suffixes in _METADATA.items():
             if export.columns_of(table):
                 copy.execute(f'CREATE TABLE "{table}" (name TEXT, value TEXT)')
@@ -93,8 +102,21 @@ def reduce_nsys(source: Path, target: Path) -> None:
         copy.commit()
 
 
-def _copy_table(export: Export, copy: sqlite3.Connection, table: str, columns: Sequence[str]) -> None:
-    declared = ", ".join(f'"{name}" {"TEXT" if name == "text" else "INTEGER"}' for name in columns)
+def _copy_session(export: SqliteExport, copy: sqlite3.Connection) -> None:
+    """When the capture began, and of nsys' own messages the words that tell of drops and early ends."""
+    if start := find(export, "TARGET_INFO_SESSION_START_TIME"):
+        copy.execute("CREATE TABLE TARGET_INFO_SESSION_START_TIME (utcEpochNs INTEGER)")
+        copy.executemany(
+            "INSERT INTO TARGET_INFO_SESSION_START_TIME VALUES (?)", export.rows(start, ("utcEpochNs",))
+        )
+    if words := telling_words(export):
+        copy.execute("CREATE TABLE DIAGNOSTIC_EVENT (text TEXT)")
+        copy.executemany("INSERT INTO DIAGNOSTIC_EVENT VALUES (?)", [(word,) for word in words])
+
+
+def _copy_table(export: SqliteExport, copy: sqlite3.Connection, table: str, types: Columns) -> None:
+    columns = list(types)
+    declared = ", ".join(f'"{name}" {"TEXT" if types[name] == VARCHAR else "INTEGER"}' for name in columns)
     copy.execute(f'CREATE TABLE "{table}" ({declared})')
     # Never copied and then cleared: a cleared text can stay in the file's unused bytes.
     cells = (
@@ -117,9 +139,10 @@ def _used_strings(copy: sqlite3.Connection) -> set[int]:
         ("CUPTI_ACTIVITY_KIND_RUNTIME", "nameId"),
         ("NVTX_EVENTS", "textId"),
     ):
-        known = copy.execute("SELECT name FROM pragma_table_info(?)", (table,)).fetchall()
-        if (column,) in known:
-            rows = copy.execute(f'SELECT DISTINCT "{column}" FROM "{table}" WHERE "{column}" IS NOT NULL')
+        reduced = SqliteExport(Path(), copy)
+        there = find(reduced, table)
+        if there and column in reduced.columns_of(there):
+            rows = copy.execute(f'SELECT DISTINCT "{column}" FROM "{there}" WHERE "{column}" IS NOT NULL')
             used.update(row[0] for row in rows)
     return used
 
@@ -129,22 +152,43 @@ def reduce_ncu_csv(source: Path, target: Path, requested: Sequence[str]) -> None
 
     Line by line, so that a page that was cut off, or has foreign lines in it, stays one that is or has.
     """
-    page = ncu_csv.parse(source.read_text(encoding="utf-8-sig", errors="replace"), source.name)
-    kept = [
-        index
-        for index, name in enumerate(page.header)
-        if name in _NCU_COLUMNS or "_Range:PL_Type" in name or wanted(name, requested)
-    ]
-    long = "Metric Name" in page.header
+    page = ncu_csv.parse("".join(texts_of(source)), source.name)
+    header = page.header
+    kept = _kept_columns(header, requested)
     texts = []
     for line in page.lines:
-        if line.kind in (Kind.HEADER, Kind.UNITS, Kind.ROW):
-            named = dict(zip(page.header, line.cells, strict=True))
-            foreign = long and line.kind is Kind.ROW and not wanted(named["Metric Name"], requested)
-            texts.append("" if foreign else _csv_line([line.cells[index] for index in kept]))
-        else:
-            texts.append({Kind.SKIPPED: "", Kind.FOREIGN: "?", Kind.CUT: '"'}[line.kind])
+        match line.kind:
+            case Kind.HEADER:
+                header, kept = line.cells, _kept_columns(line.cells, requested)
+                texts.append(_csv_line([header[index] for index in kept]))
+            case Kind.UNITS | Kind.ROW:
+                cells = _without_foreign_metric(dict(enumerate(line.cells)), header, requested)
+                texts.append(_csv_line([cells[index] for index in kept]))
+            case Kind.FOREIGN:
+                # One that is like a row but does not fit its header stays such.
+                texts.append(_csv_line(["0"] + [""] * len(kept)) if line.cells else "?")
+            case Kind.SKIPPED:
+                texts.append(without_paths(line.text) if line.text.startswith("==ERROR==") else "")
+            case Kind.CUT:
+                texts.append('"')
     target.write_text("\n".join(texts) + ("\n" if page.ended else ""), encoding="utf-8")
+
+
+def _kept_columns(header: Sequence[str], requested: Sequence[str]) -> list[int]:
+    return [
+        index
+        for index, name in enumerate(header)
+        if name in _NCU_COLUMNS or "_Range:PL_Type" in name or wanted(name, requested)
+    ]
+
+
+def _without_foreign_metric(
+    cells: dict[int, str], header: Sequence[str], requested: Sequence[str]
+) -> dict[int, str]:
+    """A row of a details page without a metric that is not wanted; its workload stays."""
+    if "Metric Name" in header and not wanted(cells[header.index("Metric Name")].strip(), requested):
+        return {index: "" if header[index] in _NCU_METRIC else text for index, text in cells.items()}
+    return cells
 
 
 def _csv_line(row: Sequence[str]) -> str:

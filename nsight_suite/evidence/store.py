@@ -19,6 +19,7 @@ from typing import Any
 import duckdb
 
 from nsight_suite.errors import SuiteError, UsageError, first_line
+from nsight_suite.evidence.needs import needs_of
 from nsight_suite.evidence.tables import Table, tables
 from nsight_suite.runfolder import RunFolder, replacing
 from nsight_suite.sources import data_root
@@ -147,16 +148,21 @@ def write_parquet(connection: duckdb.DuckDBPyConnection, folder: Path) -> None:
                 raise SuiteError(f"Cannot write {folder}: {first_line(error)}") from error
 
 
-def open_store(run: RunFolder, *, missing_as_empty: bool = False) -> Store:
+def open_store(run: RunFolder, *, missing_as_empty: bool = False, sql: str | None = None) -> Store:
     """Open the evidence of a run for reading, in memory; nothing is written anywhere.
 
     A query that reads a missing table fails with the table's reason. With `missing_as_empty` such a table is
     empty instead: only for who looks at `Store.missing` before believing that something is not there.
+    With `sql`, one SELECT, only the tables that it reads are opened, which is quicker; the others stay empty.
     Raises UsageError when the run's expected.sql declares something else than it should.
     """
-    connection = duckdb.connect(config=_CONFIG)
+    connection = duckdb.connect(config={**_CONFIG, **_limits()})
+    needs = needs_of(connection, sql) if sql is not None else None
     missing = {}
     for table in tables().values():
+        if needs and not needs.tables & {table.name, "expected"}:
+            connection.execute(_create_table(table))
+            continue
         reason = _create_view(connection, table, (run.evidence / f"{table.name}.parquet").resolve())
         if reason:
             missing[table.name] = reason
@@ -227,20 +233,38 @@ def _create_view(connection: duckdb.DuckDBPyConnection, table: Table, path: Path
     return None
 
 
+def _limits() -> dict[str, str]:
+    """Memory for a question: half of the machine's, at most 4 GB. What does not fit goes to a temporary folder."""
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    limit = min(memory // 2, 4 * 1000**3)
+    folder = Path(tempfile.gettempdir()) / f"nsight-suite-{os.getpid()}"
+    return {"memory_limit": f"{limit // 1000**2}MB", "temp_directory": str(folder)}
+
+
 def _allow_only(connection: Connection, run: RunFolder) -> None:
     """From here on SQL reads no file but those of the evidence, and writes none."""
     files = [f"{name}.parquet" for name in tables()]
     paths = [path for file in files for path in ((run.evidence / file).resolve(), Path("evidence") / file)]
     allowed = ", ".join(f"'{_escaped(form)}'" for path in paths for form in {str(path), _not_a_pattern(path)})
     connection.execute(f"SET allowed_paths = [{allowed}]")
+    lock(connection)
+
+
+def lock(connection: Connection) -> None:
+    """From here on SQL reads and writes no file but allowed ones, and changes no setting."""
     connection.execute("SET enable_external_access = false")
     connection.execute("SET lock_configuration = true")
 
 
 def _create_derived_views(connection: duckdb.DuckDBPyConnection, run: RunFolder) -> None:
-    """`expected` from the run's own expected.sql, then the shared views of queries/views/, in order of name."""
-    if os.path.lexists(run.expected):
-        _create_expected(connection, run.expected)
+    """`expected` from the run's own expected.sql, then the shared views."""
+    create_shared_views(connection, run.expected if os.path.lexists(run.expected) else None)
+
+
+def create_shared_views(connection: Connection, expected: Path | None = None) -> None:
+    """`expected` from an SQL file, empty without one, and the views of queries/views/, in order of name."""
+    if expected:
+        _create_expected(connection, expected)
     else:
         columns = ", ".join(f"NULL::{kind} AS {name}" for name, kind in _DECLARED.items())
         connection.execute(f"CREATE VIEW expected AS SELECT {columns} WHERE false")

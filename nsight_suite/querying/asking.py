@@ -56,7 +56,7 @@ class Result:
         return pa.Table.from_arrays([pa.array(list(values)) for values in columns], names=list(self.columns))
 
 
-def open_evidence(run: RunFolder, *, missing_as_empty: bool = False) -> Store:
+def open_evidence(run: RunFolder, *, missing_as_empty: bool = False, sql: str | None = None) -> Store:
     """Open the evidence of a run for reading; see `open_store`. Raises CannotAnswer when it has none."""
     if not any(run.evidence.glob("*.parquet")):
         raise CannotAnswer(
@@ -64,7 +64,7 @@ def open_evidence(run: RunFolder, *, missing_as_empty: bool = False) -> Store:
             f"Build it from its reports: python -m nsight_suite.evidence {run.path}",
         )
     try:
-        return open_store(run, missing_as_empty=missing_as_empty)
+        return open_store(run, missing_as_empty=missing_as_empty, sql=sql)
     except DatabaseError as error:
         raise CannotAnswer(
             f"The evidence of {run.path} cannot be opened: {first_line(error)}",

@@ -178,9 +178,7 @@ def _nesting(around: Ranges, rows: Rows, paths: Paths) -> Rows:
         depth = depth.copy()
         depth[crossed] = sum((step >= 0).astype(np.int64) for step in chain) if chain else 0
         above = _path_of_chain(chain, rows, paths, len(crossed))
-        path[crossed] = paths.of(
-            above, rows["domain"][crossed], rows["label"][crossed], rows["style"][crossed]
-        )
+        path[crossed] = paths.of(above, rows["domain"][crossed], rows["label"][crossed], rows["style"][crossed])
     ids = np.where(parent >= 0, rows["range_id"][parent], NONE) if len(parent) else parent
     return {"parent": ids, "depth": depth, "path_id": path}
 

@@ -83,8 +83,9 @@ def identity(path: Path) -> Identity:
 
 def _is_graph(row: Mapping[str, str]) -> bool:
     exec_id = row.get("launch__graph_exec_cuda_id", "")
-    named = row["Kernel Name"] == "graph" and row.get("launch__graph_contains_device_launch", "") != ""
-    return named or bool(exec_id.strip("0") and exec_id.isdecimal())
+    if exec_id.isdecimal():
+        return int(exec_id) > 0
+    return row["Kernel Name"] == "graph" and row.get("launch__graph_contains_device_launch", "") != ""
 
 
 def _rows(path: Path) -> Iterator[Mapping[str, str]]:

@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from nsight_suite.errors import BadReport, first_line
+from nsight_suite.evidence.needs import Needs
 from nsight_suite.evidence.notes import Doubt, note_doubts, note_report
 from nsight_suite.evidence.readers.nsys_calls import read_calls
 from nsight_suite.evidence.readers.nsys_diagnosis import Origin, doubts_of_export, origin_of
-from nsight_suite.evidence.readers.nsys_export import BIGINT, VARCHAR, Export, Turn, find, opened, stage
+from nsight_suite.evidence.readers.nsys_export import BIGINT, VARCHAR, Export, Turn, find, open_export, stage
 from nsight_suite.evidence.store import Connection, DatabaseError, append, insert_rows
 
 # Hears how far the reading of a report has come: rows done, rows in all, and what is read.
@@ -50,9 +51,7 @@ KERNELS = Staged(
 )
 # By the name that they are staged under. Kernels go their own way, since there may be very many.
 STAGED: Mapping[str, Staged] = {
-    "api": Staged(
-        "CUPTI_ACTIVITY_KIND_RUNTIME", ("start", "end", "globalTid", "correlationId", "nameId"), {}
-    ),
+    "api": Staged("CUPTI_ACTIVITY_KIND_RUNTIME", ("start", "end", "globalTid", "correlationId", "nameId"), {}),
     "nvtx": Staged(
         "NVTX_EVENTS",
         ("start", "end", "eventType", "globalTid"),
@@ -77,7 +76,7 @@ STAGED: Mapping[str, Staged] = {
     "graph_node_event": Staged(
         "CUDA_GRAPH_NODE_EVENTS", ("start", "globalTid"), _integers("graphNodeId", "originalGraphNodeId")
     ),
-    "overhead": Staged("PROFILER_OVERHEAD", ("start", "end", "globalTid"), _integers("overheadType", "nameId")),
+    "overhead": Staged("PROFILER_OVERHEAD", ("start", "end", "globalTid"), _integers("overheadType")),
     "cupti_overhead": Staged(
         "CUPTI_ACTIVITY_KIND_OVERHEAD",
         ("start", "end"),
@@ -94,11 +93,30 @@ STAGED: Mapping[str, Staged] = {
     "memcpy_kind": Staged("ENUM_CUDA_MEMCPY_OPER", ("id",), {"label": VARCHAR}),
     "memory_kind": Staged("ENUM_CUDA_MEM_KIND", ("id",), {"label": VARCHAR}),
 }
+# What each column of kernel is made of, where it does not matter what started a kernel.
+_KERNELS_ALONE: Mapping[str, tuple[str, ...]] = {
+    "pass": (),
+    "kernel_id": (),
+    "name": ("demangledName", "shortName"),
+    "device": ("deviceId",),
+    "context": ("contextId",),
+    "stream": ("streamId",),
+    "correlation_id": ("correlationId",),
+    "graph_node_id": ("graphNodeId",),
+    "start_ns": ("start", "end"),
+    "end_ns": ("start", "end"),
+    "registers_per_thread": ("registersPerThread",),
+    "static_shared_bytes": ("staticSharedMemory",),
+    "dynamic_shared_bytes": ("dynamicSharedMemory",),
+    "local_bytes_per_thread": ("localMemoryPerThread",),
+    **{f"{part}_{axis}": (f"{part}{axis.upper()}",) for part in ("grid", "block") for axis in "xyz"},
+}
+
 _USED_STRINGS = """
 SELECT demangledName AS id FROM nsys.kernel_name UNION SELECT shortName FROM nsys.kernel_name
 UNION SELECT nameId FROM nsys.api
-UNION SELECT textId FROM nsys.nvtx
-UNION SELECT nameId FROM nsys.overhead
+-- Of NVTX the names of ranges and of domains; a mark's text may be anything.
+UNION SELECT textId FROM nsys.nvtx WHERE eventType IN (59, 60, 70, 71, 75)
 ORDER BY id
 """
 _RECORDS = """
@@ -112,38 +130,73 @@ SELECT
 FROM {table}
 """
 _ROWS_AT_ONCE = 250_000
+# Tables that calls and kernels fill, or that say what these leave in doubt.
+_LIGHT = frozenset({"range", "path"})
 
 
-def read(connection: Connection, path: Path, pass_name: str, progress: Progress | None = None) -> None:
+def read(
+    connection: Connection,
+    path: Path,
+    pass_name: str,
+    progress: Progress | None = None,
+    needs: Needs | None = None,
+) -> None:
     """Insert the rows of one nsys export, an SQLite file or a folder of Parquet files.
 
-    Raises BadReport for an export that is empty, cut off, damaged or foreign; then nothing is inserted.
+    With `needs` only what these name is read; other tables may stay empty, other columns NULL. Raises BadReport for
+    an export that is empty, cut off, damaged or foreign; then nothing is inserted.
     """
     connection.execute("CREATE SCHEMA nsys")
     connection.execute("SET VARIABLE pass_name = $name", {"name": pass_name})
     try:
-        with opened(path) as export:
+        with open_export(path) as export:
             _refuse_foreign(export)
-            origin = origin_of(export)
-            tell = _Telling(export, progress)
-            odd = _stage(connection, export, tell)
-            read_calls(connection, tell.calls)
-            _read_kernels(connection, export, tell)
-            _run(connection, "device")
-            _run(connection, "doubts")
-            doubts = [*doubts_of_export(export, origin, {**STAGED, "kernel": KERNELS}), *_doubts_of_cells(odd)]
-            (kernels,) = connection.execute("SELECT count(*) FROM nsys.record WHERE kind = 0").fetchall()[0]
-            rows = kernels if find(export, KERNELS.table) else None
-        _note(connection, path, pass_name, origin, rows)
+            if needs and needs.tables <= {"kernel"} and not needs.columns_of('kernel') - _KERNELS_ALONE.keys():
+                _read_kernels_alone(connection, export, needs)
+                return
+            _read_all(connection, export, path, pass_name, _Telling(export, progress), needs)
     except DatabaseError as error:
         _forget(connection, pass_name)
         raise BadReport(f"{path.name} holds values that make no sense: {first_line(error)}.") from error
     except BaseException:
         _forget(connection, pass_name)
         raise
-    finally:
-        connection.execute("DROP SCHEMA nsys CASCADE")
+    connection.execute("DROP SCHEMA nsys CASCADE")
+
+
+def _read_all(
+    connection: Connection, export: Export, path: Path, pass_name: str, tell: _Telling, needs: Needs | None
+) -> None:
+    origin = origin_of(export)
+    odd = _stage(connection, export, tell)
+    if needs and needs.tables <= _LIGHT:
+        read_calls(connection, tell.calls, ("ranges",))
+        return
+    read_calls(connection, tell.calls)
+    _read_kernels(connection, export, tell)
+    _run(connection, "device")
+    _run(connection, "doubts")
+    doubts = [*doubts_of_export(export, origin, {**STAGED, "kernel": KERNELS}), *_doubts_of_cells(odd)]
+    (kernels,) = connection.execute("SELECT count(*) FROM nsys.record WHERE kind = 0").fetchall()[0]
+    _note(connection, path, pass_name, origin, kernels if find(export, KERNELS.table) else None)
     note_doubts(connection, pass_name, doubts)
+
+
+def _read_kernels_alone(connection: Connection, export: Export, needs: Needs) -> None:
+    """Kernels as a view over the decoded cells: what a question about kernels alone needs, at the least cost."""
+    table = find(export, KERNELS.table)
+    if table is None:
+        return
+    columns = needs.columns_of("kernel")
+    needed = {source for column in columns for source in _KERNELS_ALONE[column]}
+    export.keep(connection, table, KERNELS.columns, needed)
+    connection.execute("CREATE TABLE nsys.string (id BIGINT, value VARCHAR)")
+    if "name" in columns:
+        used = connection.execute(
+            "SELECT DISTINCT demangledName FROM batch UNION SELECT DISTINCT shortName FROM batch"
+        )
+        _insert_strings(connection, export, [row[0] for row in used.fetchall() if row[0] is not None])
+    _run(connection, "kernels_alone")
 
 
 def _refuse_foreign(export: Export) -> None:
@@ -179,13 +232,16 @@ def _stage(connection: Connection, export: Export, tell: _Telling) -> dict[str, 
     )
     columns = _integers(*_DEVICE, "graphNodeId", "demangledName", "shortName")
     odd[kernels] = export.each(connection, kernels, columns, turn)
-    used = [row[0] for row in connection.execute(_USED_STRINGS).fetchall() if row[0] is not None]
-    named = export.strings(used)
     connection.execute("CREATE TABLE nsys.string (id BIGINT, value VARCHAR)")
-    strings = ({"id": number, "value": text} for number, text in named)
-    append(connection, "nsys.string", {"id": BIGINT, "value": VARCHAR}, strings)
+    used = connection.execute(_USED_STRINGS).fetchall()
+    _insert_strings(connection, export, [row[0] for row in used if row[0] is not None])
     _run(connection, "identity")
     return odd
+
+
+def _insert_strings(connection: Connection, export: Export, used: list[int]) -> None:
+    strings = ({"id": number, "value": text} for number, text in export.strings(used))
+    append(connection, "nsys.string", {"id": BIGINT, "value": VARCHAR}, strings)
 
 
 def _read_kernels(connection: Connection, export: Export, tell: _Telling) -> None:
@@ -205,9 +261,7 @@ def _doubts_of_cells(odd: Mapping[str, int]) -> Iterator[Doubt]:
 
 def _note(connection: Connection, path: Path, pass_name: str, origin: Origin, kernels: int | None) -> None:
     form = "nsys-parquet" if path.is_dir() else "nsys-sqlite"
-    note_report(
-        connection, pass_name, path, form, rows=kernels, complete=True, **origin.columns()
-    )
+    note_report(connection, pass_name, path, form, rows=kernels, complete=True, **origin.columns())
     if origin.tool_version:
         insert_rows(connection, "tool", [{"pass": pass_name, "name": "nsys", "version": origin.tool_version}])
 
@@ -219,6 +273,7 @@ def _forget(connection: Connection, pass_name: str) -> None:
         *("graph_origin", "process", "gpu", "overhead"),
     ):
         connection.execute(f'DELETE FROM "{table}" WHERE pass = $pass', {"pass": pass_name})
+    connection.execute("DROP SCHEMA nsys CASCADE")
 
 
 def _run(connection: Connection, step: str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from nsight_suite.evidence.readers import lanes
-from nsight_suite.evidence.readers.lanes import FIRST, LAST, NONE, SYNC, Lane, Paths, Rows, count, take
+from nsight_suite.evidence.readers.lanes import FIRST, LAST, NONE, Lane, Paths, Rows, count, take
 from nsight_suite.evidence.readers.sweep import Ranges
 from nsight_suite.evidence.store import Connection
 
@@ -66,8 +66,12 @@ class _Process:
     ranges: Rows = field(default_factory=dict)
 
 
-def read_calls(connection: Connection, told: Callable[[int], None] = lambda rows: None) -> None:
-    """Fill launch, sync, api_call, range and path from the staged tables of the schema nsys."""
+def read_calls(
+    connection: Connection,
+    told: Callable[[int], None] = lambda rows: None,
+    wanted: Collection[str] = ("calls", "ranges"),
+) -> None:
+    """Fill launch, sync and api_call ('calls'), range ('ranges') and path from the tables of the schema nsys."""
     (unnamed,) = _column(connection, "SELECT label FROM nsys.label WHERE name = '<unnamed>'")
     paths = Paths()
     lanes_of = _lanes(connection, paths)
@@ -76,7 +80,9 @@ def read_calls(connection: Connection, told: Callable[[int], None] = lambda rows
     next_range = 0
     for begin, end in _windows(connection):
         connection.execute(f"SET VARIABLE window_start = {begin}; SET VARIABLE window_end = {end}")
-        connection.execute(Path(__file__).with_name("nsys_window.sql").read_text(encoding="utf-8"))
+        connection.execute(_sql("window"))
+        if "calls" in wanted:
+            connection.execute(_sql("other_calls"))
         ranges = _fetch(connection, _RANGES.format(begin=begin, end=end, unnamed=unnamed, last=LAST))
         ranges["range_id"] = np.arange(next_range, next_range + count(ranges), dtype=np.int64)
         next_range += count(ranges)
@@ -86,16 +92,24 @@ def read_calls(connection: Connection, told: Callable[[int], None] = lambda rows
         ranges_by, calls_by, captures_by = (_by_thread(rows) for rows in (ranges, calls, captures))
         found: list[tuple[int, lanes.Advance]] = []
         for thread, lane in lanes_of.items():
-            own = (_of(rows_by, thread, rows) for rows_by, rows in ((ranges_by, ranges), (calls_by, calls), (captures_by, captures)))
-            found.append((process_of[thread], lanes.advance(lane, *own, until=end)))
+            step = lanes.advance(
+                lane,
+                _of(ranges_by, thread, ranges),
+                _of(calls_by, thread, calls),
+                _of(captures_by, thread, captures),
+                until=end,
+            )
+            found.append((process_of[thread], step))
         for number, process in processes.items():
             _adopt(process, ranges, number, [step for owner, step in found if owner == number], paths)
         for _, step in found:
-            _insert_calls(connection, step.calls)
-            _insert_wrappers(connection, step.wrappers)
-            _insert_ranges(connection, step.closed)
+            if "calls" in wanted:
+                _insert(connection, "calls", step.calls)
+                _insert(connection, "wrappers", step.wrappers)
+            if "ranges" in wanted:
+                _insert(connection, "ranges", step.closed)
         told(count(calls) + count(ranges))
-    _insert_paths(connection, paths)
+    _insert(connection, "paths", paths.rows())
 
 
 def _lanes(connection: Connection, paths: Paths) -> dict[int, Lane]:
@@ -114,7 +128,9 @@ def _windows(connection: Connection) -> Iterator[tuple[int, int]]:
     if rows > WINDOW_ROWS:
         sample = f'SELECT "start" FROM nsys.{{}} WHERE row % {_SAMPLED} = 0 AND "start" IS NOT NULL'
         every = WINDOW_ROWS // _SAMPLED
-        starts = _column(connection, f"{sample.format('api')} UNION ALL {sample.format('nvtx')} ORDER BY 1")[every::every]
+        starts = _column(connection, f"{sample.format('api')} UNION ALL {sample.format('nvtx')} ORDER BY 1")[
+            every::every
+        ]
     bounds = [FIRST, *dict.fromkeys(starts), LAST]
     yield from zip(bounds[:-1], bounds[1:], strict=True)
 
@@ -154,105 +170,20 @@ def _of(places: dict[int, Any], thread: int, rows: Rows) -> Rows:
     return take(rows, places.get(thread, slice(0, 0)))
 
 
-def _insert_calls(connection: Connection, calls: Rows) -> None:
-    if not count(calls):
-        return
-    with _view(connection, "found", calls):
-        connection.execute(f"""
-            INSERT INTO launch BY NAME
-            SELECT
-                getvariable('pass_name') AS pass, launch_id, process, thread,
-                nullif(range_id, -1) AS range_id, nullif(path_id, -1) AS path_id, api_name.name,
-                ['kernel', 'graph', 'memcpy', 'memset'][found.kind + 1] AS kind,
-                CASE WHEN NOT uncorrelated THEN correlation_id END AS correlation_id,
-                captured > 0 AND operations = 0 AS captured, kernels, operations,
-                "start" AS start_ns, "end" AS end_ns
-            FROM found JOIN nsys.api_name ON coalesce(api_name.id, -1) = found.name_id
-            WHERE found.kind <> {SYNC} ORDER BY launch_id;
-            INSERT INTO sync BY NAME
-            SELECT
-                getvariable('pass_name') AS pass, process, thread, nullif(range_id, -1) AS range_id, api_name.name,
-                CASE WHEN NOT uncorrelated THEN correlation_id END AS correlation_id,
-                "start" AS start_ns, "end" AS end_ns
-            FROM found JOIN nsys.api_name ON coalesce(api_name.id, -1) = found.name_id
-            WHERE found.kind = {SYNC} ORDER BY found."start", found.row
-        """)
+def _insert(connection: Connection, step: str, rows: Rows) -> None:
+    if count(rows):
+        connection.register("found", rows)
+        connection.execute(_sql(f"found_{step}"))
+        connection.unregister("found")
 
 
-def _insert_wrappers(connection: Connection, calls: Rows) -> None:
-    if not count(calls):
-        return
-    with _view(connection, "found", calls):
-        connection.execute("""
-            INSERT INTO api_call BY NAME
-            SELECT getvariable('pass_name') AS pass, process, thread, api_name.name,
-                "start" AS start_ns, "end" AS end_ns
-            FROM found JOIN nsys.api_name ON coalesce(api_name.id, -1) = found.name_id ORDER BY found.row
-        """)
-
-
-def _insert_ranges(connection: Connection, ranges: Rows) -> None:
-    if not count(ranges):
-        return
-    with _view(connection, "found", ranges):
-        connection.execute(f"""
-            INSERT INTO "range" BY NAME
-            SELECT
-                getvariable('pass_name') AS pass, range_id, process, thread, domain.name AS domain, label.name, CASE WHEN paid > 0 THEN payload END AS payload,
-                CASE style WHEN 1 THEN 'push_pop' ELSE 'start_end' END AS style,
-                ['here', 'elsewhere', 'never'][closed + 1] AS closed,
-                "start" AS start_ns, nullif("end", {LAST}) AS end_ns, nullif(parent, -1) AS parent_range_id, depth,
-                path_id, nullif(first_launch_id, -1) AS first_launch_id, nullif(last_launch_id, -1) AS last_launch_id,
-                launches, kernels, operations,
-                CASE WHEN timed > 0 THEN device_ns END AS device_ns,
-                CASE WHEN timed > 0 THEN first_ns END AS projected_start_ns,
-                CASE WHEN timed > 0 THEN last_ns END AS projected_end_ns
-            FROM found
-            JOIN nsys.label USING (label)
-            LEFT JOIN nsys.label AS domain ON domain.label = found.domain
-            ORDER BY range_id
-        """)
-
-
-def _insert_paths(connection: Connection, paths: Paths) -> None:
-    rows = paths.rows()
-    if not count(rows):
-        return
-    with _view(connection, "found", rows):
-        connection.execute("""
-            INSERT INTO path BY NAME
-            WITH RECURSIVE node AS (
-                SELECT path_id, nullif(parent, -1) AS parent_path_id, domain.name AS domain, label.name,
-                    CASE style WHEN 1 THEN 'push_pop' ELSE 'start_end' END AS style
-                FROM found JOIN nsys.label USING (label) LEFT JOIN nsys.label AS domain ON domain.label = found.domain
-            ),
-            grown AS (
-                SELECT path_id, 0::BIGINT AS depth, name AS path FROM node WHERE parent_path_id IS NULL
-                UNION ALL
-                SELECT node.path_id, grown.depth + 1, grown.path || ' / ' || node.name
-                FROM grown JOIN node ON node.parent_path_id = grown.path_id
-            )
-            SELECT getvariable('pass_name') AS pass, node.*, grown.depth, grown.path
-            FROM node JOIN grown USING (path_id) ORDER BY path_id
-        """)
-
-
-class _view:
-    """Arrays as a view of DuckDB, as long as the block lasts."""
-
-    def __init__(self, connection: Connection, name: str, rows: Rows) -> None:
-        self._connection, self._name, self._rows = connection, name, rows
-
-    def __enter__(self) -> None:
-        self._connection.register(self._name, self._rows)
-
-    def __exit__(self, *error: object) -> None:
-        self._connection.unregister(self._name)
+def _sql(step: str) -> str:
+    return Path(__file__).with_name(f"nsys_{step}.sql").read_text(encoding="utf-8")
 
 
 def _fetch(connection: Connection, sql: str) -> Rows:
-    """The columns of a query as arrays; payloads may be masked."""
-    return dict(connection.execute(sql).fetchnumpy())
+    """The columns of a query, none of which holds NULL, as arrays."""
+    return {name: np.asarray(values) for name, values in connection.execute(sql).fetchnumpy().items()}
 
 
 def _column(connection: Connection, sql: str) -> list[Any]:

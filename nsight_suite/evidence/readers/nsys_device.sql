@@ -69,17 +69,12 @@ SELECT
     thread.process,
     thread.thread,
     domain_label.name AS domain,
-    coalesce(
-        nullif(string.value, ''), nullif(nvtx.text, ''),
-        CASE WHEN string.value IS NULL THEN '<string ' || nvtx.textId || ' missing>' END, '<unnamed>'
-    ) AS name,
     coalesce(nvtx.int64Value, nvtx.uint64Value, nvtx.int32Value, nvtx.uint32Value) AS payload,
     nvtx."start" AS time_ns
 FROM nsys.nvtx AS nvtx
 LEFT JOIN nsys.thread ON thread.global_tid = nvtx.globalTid
 LEFT JOIN nsys.domain ON domain.global_pid = thread.global_pid AND domain.domain_id = nvtx.domainId
 LEFT JOIN nsys.label AS domain_label ON domain_label.label = domain.label
-LEFT JOIN nsys.string ON string.id = nvtx.textId
 WHERE nvtx.eventType = 34
 ORDER BY nvtx."start", nvtx.row;
 
@@ -136,8 +131,8 @@ SELECT
     cost."end" AS end_ns
 FROM (
     SELECT "start", "end", globalTid, NULL AS globalPid, NULL AS correlationId, row,
-        coalesce(string.value, 'type ' || overheadType) AS kind
-    FROM nsys.overhead LEFT JOIN nsys.string ON string.id = overhead.nameId
+        'type ' || overheadType AS kind
+    FROM nsys.overhead
     UNION ALL
     SELECT "start", "end", globalTid, globalPid, correlationId, row, 'type ' || coalesce(overheadType, overheadKind)
     FROM nsys.cupti_overhead

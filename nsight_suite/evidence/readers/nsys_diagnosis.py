@@ -16,8 +16,10 @@ if TYPE_CHECKING:
 # The newest export schema whose tables were looked at. What a newer one adds is not known here.
 NEWEST_SCHEMA = (3, 25)
 
-_DROPPED = re.compile(r"\b(drop|dropped|lost|discard|overflow|buffer.*full|out of memory)", re.IGNORECASE)
-_ENDED = re.compile(r"\b(crash|terminat|killed|signal|abort|exit(ed)? (code|with|before)|segmentation)", re.IGNORECASE)
+_DROPPED = re.compile(r"\b(drop|dropped|lost|discard|overflow|buffers? full|out of memory)", re.IGNORECASE)
+_ENDED = re.compile(
+    r"\b(crash|terminat|killed|signal|abort|exit(ed)? (code|with|before)|segmentation)", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True)
@@ -85,6 +87,13 @@ def doubts_of_export(export: Export, origin: Origin, staged: Mapping[str, Staged
     yield from _doubts_of_diagnostics(export)
 
 
+def telling_words(export: Export) -> list[str]:
+    """The words in nsys' own messages that tell of dropped records or of how the program ended."""
+    table = find(export, "DIAGNOSTIC_EVENT")
+    texts = [str(text) for (text,) in export.rows(table, ("text",)) if text] if table else []
+    return [match[0] for text in texts for kind in (_DROPPED, _ENDED) if (match := kind.search(text))]
+
+
 def _why_no_kernels(export: Export, origin: Origin) -> str:
     if origin.cuda_traced is False:
         return "CUDA was not traced. Capture again with nsys profile -t cuda,nvtx."
@@ -140,16 +149,15 @@ def _doubts_of_version(origin: Origin) -> Iterator[Doubt]:
 
 def _doubts_of_diagnostics(export: Export) -> Iterator[Doubt]:
     """nsys' own messages. Their texts may hold paths, so only what kind they are is told."""
-    table = find(export, "DIAGNOSTIC_EVENT")
-    texts = [str(text) for (text,) in export.rows(table, ("text",)) if text] if table else []
-    if dropped := sum(bool(_DROPPED.search(text)) for text in texts):
+    words = telling_words(export)
+    if dropped := sum(bool(_DROPPED.search(word)) for word in words):
         yield (
             "records-dropped",
             "DIAGNOSTIC_EVENT",
             f"{dropped} messages of nsys say that records were dropped or lost, so counts and sums may be too low. "
             "Capture a shorter stretch, or fewer kinds of events.",
         )
-    if ended := sum(bool(_ENDED.search(text)) for text in texts):
+    if ended := sum(bool(_ENDED.search(word)) for word in words):
         yield (
             "program-ended-early",
             "DIAGNOSTIC_EVENT",

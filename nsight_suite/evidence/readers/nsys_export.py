@@ -11,7 +11,7 @@ import json
 import os
 import re
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -34,7 +34,9 @@ Columns = Mapping[str, str]
 class Export(Protocol):
     """An nsys export that is open for reading."""
 
-    path: Path
+    @property
+    def path(self) -> Path:
+        """The file or folder."""
 
     def tables(self) -> Sequence[str]:
         """The names of all tables."""
@@ -60,6 +62,10 @@ class Export(Protocol):
         `batch` has the column `row`, the position in the table from 0, and all `columns`: NULL where the table
         lacks one or where a cell has another type. Returns how many such cells there are.
         """
+
+
+    def keep(self, connection: Connection, table: str, columns: Columns, needed: Collection[str]) -> None:
+        """A table as the view `batch`, as long as the connection lasts. Columns that are not needed may be NULL."""
 
 
 @dataclass(frozen=True)
@@ -117,11 +123,18 @@ def stage(
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[Export]:
-    """The export, opened for reading only. Errors of SQLite and DuckDB on the file become BadReport."""
+def open_export(path: Path) -> Iterator[Export]:
+    """The export, an SQLite file or a folder of Parquet files, opened for reading only. Raises BadReport."""
     if path.is_dir():
         yield ParquetExport(path)
-        return
+    else:
+        with opened(path) as export:
+            yield export
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[SqliteExport]:
+    """An export in SQLite, opened for reading only. SQLite's errors inside the block become BadReport."""
     check(path)
     try:
         with closing(sqlite3.connect(_uri(path), uri=True)) as connection:
@@ -215,6 +228,18 @@ class SqliteExport:
                 self._unusual.add(table)
         return _run(connection, self._cursor(table, found), columns, turn)
 
+    def keep(self, connection: Connection, table: str, columns: Columns, needed: Collection[str]) -> None:
+        present = self.columns_of(table)
+        read = {name: kind for name, kind in columns.items() if name in present and name in needed}
+        read = read or {min(present): BIGINT}
+        try:
+            batches = list(self._pages(table, read))
+        except Unusual:
+            batches = list(self._cursor(table, read))
+        nothing = {name: _cells((), kind) for name, kind in read.items()}
+        whole = _together(batches or [nothing])
+        _register(connection, whole, columns, 0, len(next(iter(whole.values())).values))
+
     def _pages(self, table: str, columns: Columns) -> Iterator[Batch]:
         # Generated columns hold no cell of their own, and an integer primary key lies in the row's number.
         info = self.connection.execute(
@@ -287,15 +312,9 @@ class ParquetExport:
         return int(count)
 
     def each(self, connection: Connection, table: str, columns: Columns, turn: Turn) -> int:
-        types = self._types(table)
-        if not types:
+        if not self._types(table):
             return 0
-        cells = ", ".join(
-            f'TRY_CAST("{name}" AS {kind}) AS "{name}"' if name in types else f'CAST(NULL AS {kind}) AS "{name}"'
-            for name, kind in columns.items()
-        )
-        source = self._source(table, "file_row_number = true")
-        connection.execute(f"CREATE TEMP VIEW batch AS SELECT file_row_number AS row, {cells} FROM {source}")
+        self._view(connection, table, columns)
         try:
             connection.execute(turn.sql)
         except DatabaseError as error:
@@ -304,6 +323,18 @@ class ParquetExport:
             connection.execute("DROP VIEW batch")
         turn.told(self.size(table))
         return 0
+
+    def keep(self, connection: Connection, table: str, columns: Columns, needed: Collection[str]) -> None:
+        self._view(connection, table, columns)
+
+    def _view(self, connection: Connection, table: str, columns: Columns) -> None:
+        types = self._types(table)
+        cells = ", ".join(
+            f'TRY_CAST("{name}" AS {kind}) AS "{name}"' if name in types else f'CAST(NULL AS {kind}) AS "{name}"'
+            for name, kind in columns.items()
+        )
+        source = self._source(table, "file_row_number = true")
+        connection.execute(f"CREATE TEMP VIEW batch AS SELECT file_row_number AS row, {cells} FROM {source}")
 
     def _types(self, table: str) -> Mapping[str, str]:
         if not (self.path / f"{table}.parquet").is_file():
@@ -335,19 +366,23 @@ def _run(connection: Connection, batches: Iterator[Batch], columns: Columns, tur
     with closing(batches):  # type: ignore[type-var]
         for batch in _gathered(batches, turn.rows):
             count = len(next(iter(batch.values())).values)
-            with _registered(connection, batch, columns, first, count):
+            names = _register(connection, batch, columns, first, count)
+            try:
                 connection.execute(turn.sql)
+            finally:
+                connection.execute("DROP VIEW batch")
+                for name in names:
+                    connection.unregister(name)
             first += count
             odd += sum(cells.odd for cells in batch.values())
             turn.told(count)
     return odd
 
 
-@contextmanager
-def _registered(connection: Connection, batch: Batch, columns: Columns, first: int, count: int) -> Iterator[None]:
-    """The batch as the view `batch`."""
+def _register(connection: Connection, batch: Batch, columns: Columns, first: int, count: int) -> list[str]:
+    """The batch as the view `batch`; returns the names of what it stands on, to be unregistered behind it."""
     arrays: dict[str, Any] = {"row": np.arange(first, first + count, dtype=np.int64)}
-    select, joins, views = ["row"], [], ["batch", "batch_cells"]
+    select, joins, names = ["row"], [], ["batch_cells"]
     for number, (name, kind) in enumerate(columns.items()):
         if (cells := batch.get(name)) is None or (kind == VARCHAR and not cells.texts):
             select.append(f'CAST(NULL AS {kind}) AS "{name}"')
@@ -360,17 +395,14 @@ def _registered(connection: Connection, batch: Batch, columns: Columns, first: i
         texts = f"batch_texts_{number}"
         decoded = np.array([text.decode("utf-8", "replace") for text in cells.texts], dtype=object)
         connection.register(texts, {"code": np.arange(len(decoded), dtype=np.int64), "text": decoded})
-        views.append(texts)
+        names.append(texts)
         select.append(f'{texts}.text AS "{name}"')
         joins.append(f'LEFT JOIN {texts} ON {texts}.code = batch_cells."{name}"')
     connection.register("batch_cells", arrays)
-    connection.execute(f"CREATE TEMP VIEW batch AS SELECT {', '.join(select)} FROM batch_cells {' '.join(joins)}")
-    try:
-        yield
-    finally:
-        connection.execute("DROP VIEW batch")
-        for view in views[1:]:
-            connection.unregister(view)
+    connection.execute(
+        f"CREATE TEMP VIEW batch AS SELECT {', '.join(select)} FROM batch_cells {' '.join(joins)}"
+    )
+    return names
 
 
 def _gathered(batches: Iterator[Batch], rows: int) -> Iterator[Batch]:

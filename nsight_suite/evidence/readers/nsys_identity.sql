@@ -74,8 +74,10 @@ SELECT CAST(row_number() OVER (ORDER BY name) - 1 AS BIGINT) AS label, name
 FROM (
     SELECT '<unnamed>' AS name
     UNION SELECT nullif(value, '') FROM nsys.string
-    UNION SELECT nullif(text, '') FROM nsys.nvtx
-    UNION SELECT '<string ' || textId || ' missing>' FROM (SELECT DISTINCT textId FROM nsys.nvtx WHERE textId IS NOT NULL)
+    UNION SELECT nullif(text, '') FROM nsys.nvtx WHERE eventType IN (59, 60, 70, 71)
+    UNION SELECT '<string ' || textId || ' missing>' FROM (
+        SELECT DISTINCT textId FROM nsys.nvtx WHERE textId IS NOT NULL AND eventType IN (59, 60, 70, 71)
+    )
     UNION SELECT name FROM nsys.domain_name
     UNION
     -- Domain 0 is the default one and has no name.
@@ -88,7 +90,9 @@ SELECT
     used.id,
     label.label AS label,
     string.value <> '' AS told
-FROM (SELECT DISTINCT textId AS id FROM nsys.nvtx WHERE textId IS NOT NULL) AS used
+FROM (
+    SELECT DISTINCT textId AS id FROM nsys.nvtx WHERE textId IS NOT NULL AND eventType IN (59, 60, 70, 71)
+) AS used
 LEFT JOIN nsys.string USING (id)
 JOIN nsys.label ON label.name
     = CASE

@@ -28,7 +28,9 @@ _AHEAD = 4
 
 # By serial type: how many bytes a cell takes, and how far right a big-endian word that starts with it is shifted.
 _SMALL = 256
-_LENGTH = np.array([0, 1, 2, 3, 4, 6, 8, 8, 0, 0, 0, 0] + [(s - 12) >> 1 for s in range(12, _SMALL)], dtype=np.int64)
+_LENGTH = np.array(
+    [0, 1, 2, 3, 4, 6, 8, 8, 0, 0, 0, 0] + [(s - 12) >> 1 for s in range(12, _SMALL)], dtype=np.int64
+)
 _SHIFT = np.array([63, 56, 48, 40, 32, 16, *([0] * (_SMALL - 6))], dtype=np.int64)
 _NULL, _FLOAT, _ZERO, _ONE, _FIRST_BLOB = 0, 7, 8, 9, 12
 
@@ -108,7 +110,7 @@ class PageFile:
     def read(self, pages: Integers) -> Bytes:
         """These pages one after another, with eight bytes more, so that a word can be read at any of them."""
         buffer = np.zeros(len(pages) * self.page_size + 8, np.uint8)
-        view = memoryview(buffer)
+        view = buffer.data
         breaks = np.flatnonzero(np.diff(pages) != 1) + 1
         for start, end in zip([0, *breaks.tolist()], [*breaks.tolist(), len(pages)], strict=True):
             target = view[start * self.page_size : end * self.page_size]
@@ -321,8 +323,11 @@ def _with(cells: Cells, row: int, value: object, text: bool) -> Cells:
 
 def _length(types: Any) -> Integers:
     if types.dtype == np.uint8:
-        return _LENGTH.take(types)
-    return np.where(types >= _FIRST_BLOB, (types - _FIRST_BLOB) >> 1, _LENGTH.take(np.minimum(types, _FIRST_BLOB)))
+        lengths: Integers = _LENGTH.take(types)
+    else:
+        short = _LENGTH.take(np.minimum(types, _FIRST_BLOB))
+        lengths = np.where(types >= _FIRST_BLOB, (types - _FIRST_BLOB) >> 1, short)
+    return lengths
 
 
 def _slots(count: Integers) -> tuple[Integers, Integers]:
@@ -376,10 +381,10 @@ def _after_varint(buffer: Bytes, at: Integers) -> Integers:
 
 def _one_varint(buffer: Bytes, at: int) -> int:
     """One variable-length integer, which may be negative."""
-    value = 0
+    value: int = 0
     for byte in buffer[at : at + 8].tolist():
         value = value << 7 | (byte & 127)
         if byte < 128:
             return value
     value = value << 8 | int(buffer[at + 8])
-    return value - (1 << 64) if value >= 1 << 63 else value
+    return int(value - (1 << 64) if value >= 1 << 63 else value)

@@ -1,0 +1,27 @@
+"""A report where a run could stand: `query REPORT NAME` asks it at once, without making a run of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from nsight_suite.errors import UsageError
+from nsight_suite.evidence.ingested import FORMS, LooseReport
+from nsight_suite.ingesting.naming import pass_names
+from nsight_suite.ingesting.recognising import recognise
+
+
+def report_at(path: Path) -> LooseReport | None:
+    """The report at a path; None when what stands there may be a run, or nothing does.
+
+    Raises UsageError for a file that must be exported first, BadReport for one that is no report.
+    """
+    if not path.is_file() and not (path.is_dir() and any(path.glob("*.parquet"))):
+        return None
+    form = recognise(path)
+    if form.value not in FORMS:
+        raise UsageError(
+            f"{path.name} must be exported before it can be asked.",
+            f"Make a run of it, which exports it: python -m nsight_suite.ingest {path} --out RUN",
+        )
+    (name,) = pass_names([path])
+    return LooseReport(name, path, form.value, path.name)

@@ -181,7 +181,7 @@ def test_a_page_after_a_megabyte_of_output_is_found(tmp_path: Path) -> None:
         ("r.h5", b"\x89HDF\r\n\x1a\n....", "HDF5"),
         ("r.zip", b"PK\x03\x04....", "ZIP"),
         ("r.zst", b"\x28\xb5\x2f\xfd....", "zstd"),
-        ("r.csv", b"\xff\xfe" + "ID".encode("utf-16-le"), "UTF-16"),
+        ("r.csv", b"\xff\xfe" + "a,b".encode("utf-16-le"), "text without a table"),
         ("r.bin", b"\x00\x01\x02\x03", "binary"),
         ("r.json", b'{"traceEvents": []}', "JSON"),
         ("r.py", b"print()\n", "text without a table"),

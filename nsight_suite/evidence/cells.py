@@ -17,6 +17,7 @@ from urllib.parse import quote
 import duckdb
 
 from nsight_suite.errors import BadReport, first_line
+from nsight_suite.evidence.store import bare_connection
 
 _BATCH = 4096
 _STEPS = 200_000
@@ -59,7 +60,8 @@ def sqlite_cells(path: Path) -> Iterator[Database]:
 def parquet_cells(files: Sequence[Path]) -> Iterator[Database]:
     """Parquet files, each a table named after it. DuckDB's errors inside the block become BadReport."""
     try:
-        with duckdb.connect(config={"memory_limit": _MEMORY, "threads": 1}) as connection:
+        with bare_connection() as connection:
+            connection.execute(f"SET memory_limit = '{_MEMORY}'; SET threads = 1")
             for file in files:
                 connection.read_parquet(_not_a_pattern(file)).create_view(file.stem)
             yield _Parquet(connection, [file.stem for file in files])

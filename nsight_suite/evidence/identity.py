@@ -10,11 +10,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from pathlib import Path, PurePosixPath
 
-import duckdb
-
-from nsight_suite.errors import BadReport, first_line
 from nsight_suite.evidence.readers import ncu_csv, ncu_rep
-from nsight_suite.evidence.readers.nsys_export import opened
+from nsight_suite.evidence.readers.nsys_export import Export, find, opened
 
 _NO_HOST = frozenset({"", "localhost", "127.0.0.1", "::1", "local (cli)"})
 _UUID = re.compile(r"(?:gpu-)?([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})")
@@ -43,10 +40,9 @@ class Identity:
 def identity(path: Path, form: str) -> Identity:
     """The origin of a report. Raises BadReport for one that cannot be read."""
     match form:
-        case "nsys-sqlite":
-            return _of_nsys(_from_sqlite(path))
-        case "nsys-parquet":
-            return _of_nsys(_from_parquet(path))
+        case "nsys-sqlite" | "nsys-parquet":
+            with opened(path) as export:
+                return _of_nsys(export)
         case "ncu-csv":
             return _of_ncu(*ncu_csv.identity(path))
         case "ncu-rep":
@@ -54,60 +50,33 @@ def identity(path: Path, form: str) -> Identity:
     return Identity()
 
 
-Rows = list[tuple[str | None, ...]]
-_ASKED = {
-    "capture": ("META_DATA_CAPTURE", ("name", "value")),
-    "system": ("TARGET_INFO_SYSTEM_ENV", ("name", "value")),
-    "gpu_uuids": ("TARGET_INFO_GPU", ("uuid",)),
-    "gpu_names": ("TARGET_INFO_GPU", ("name",)),
-    "processes": ("PROCESSES", ("name",)),
-}
-_WANTED = r"DEVICE_DISPLAY_NAME|Hostname|PROCESS_\d+:(COMMAND|ARGUMENT_\d+)"
+_WANTED = re.compile(r"DEVICE_DISPLAY_NAME|Hostname|PROCESS_\d+:(COMMAND|ARGUMENT_\d+)", re.IGNORECASE)
+_HOST_NAMES = ("DEVICE_DISPLAY_NAME", "HOSTNAME")
 
 
-def _from_sqlite(path: Path) -> dict[str, Rows]:
-    found: dict[str, Rows] = {}
-    with opened(path) as export:
-        for key, (table, columns) in _ASKED.items():
-            if set(columns) <= export.columns_of(table):
-                select = ", ".join(f'CAST("{column}" AS TEXT)' for column in columns)
-                found[key] = export.connection.execute(
-                    f'SELECT {select} FROM "{table}" ORDER BY rowid'
-                ).fetchall()
-    return found
-
-
-def _from_parquet(path: Path) -> dict[str, Rows]:
-    found: dict[str, Rows] = {}
-    with duckdb.connect() as connection:
-        for key, (table, columns) in _ASKED.items():
-            file = path / f"{table}.parquet"
-            if not file.is_file():
-                continue
-            select = ", ".join(f'CAST("{column}" AS VARCHAR)' for column in columns)
-            try:
-                relation = connection.read_parquet(str(file))
-                if set(columns) <= set(relation.columns):
-                    found[key] = relation.project(select).fetchall()
-            except duckdb.Error as error:
-                raise BadReport(f"{path.name}/{file.name} cannot be read: {first_line(error)}") from error
-    return found
-
-
-def _of_nsys(rows: dict[str, Rows]) -> Identity:
-    told = [
-        (str(name), str(value))
-        for key in ("capture", "system")
-        for name, value in rows.get(key, [])
-        if re.fullmatch(_WANTED, str(name))
-    ]
-    return Identity(
-        hosts=_hosts(value for name, value in told if name in ("DEVICE_DISPLAY_NAME", "Hostname")),
-        gpu_uuids=_uuids(row[0] for row in rows.get("gpu_uuids", [])),
-        gpu_names=_texts(row[0] for row in rows.get("gpu_names", [])),
-        commands=_commands(told),
-        programs=_programs(row[0] for row in rows.get("processes", [])),
+def _of_nsys(export: Export) -> Identity:
+    pairs = (
+        (str(name).upper(), str(value))
+        for table in ("META_DATA_CAPTURE", "TARGET_INFO_SYSTEM_ENV")
+        for name, value in _rows(export, table, "name", "value")
+        if value is not None and _WANTED.fullmatch(str(name))
     )
+    told = list(pairs)
+    return Identity(
+        hosts=_hosts(value for name, value in told if name in _HOST_NAMES),
+        gpu_uuids=_uuids(row[0] for row in _rows(export, "TARGET_INFO_GPU", "uuid")),
+        gpu_names=_texts(row[0] for row in _rows(export, "TARGET_INFO_GPU", "name")),
+        commands=_commands(told),
+        programs=_programs(row[0] for row in _rows(export, "PROCESSES", "name")),
+    )
+
+
+def _rows(export: Export, table: str, *columns: str) -> list[tuple[str | None, ...]]:
+    """Texts of a small table; nothing when the export lacks it or one of the columns."""
+    there = find(export, table)
+    if there is None or not set(columns) <= export.columns_of(there):
+        return []
+    return [tuple(None if cell is None else str(cell) for cell in row) for row in export.rows(there, columns)]
 
 
 def _of_ncu(hosts: Iterable[str], programs: Iterable[str], gpus: Iterable[str]) -> Identity:

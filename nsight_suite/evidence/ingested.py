@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from nsight_suite import __version__
 from nsight_suite.errors import BadReport, SuiteError, UsageError, first_line
 from nsight_suite.evidence.fingerprint import Fingerprint
 from nsight_suite.evidence.notes import Doubt, note_doubts
-from nsight_suite.evidence.readers import ncu_csv, ncu_rep, nsys
+from nsight_suite.evidence.readers import ncu_csv, ncu_rep, nsight_python_csv, nsys
 from nsight_suite.evidence.store import (
     Connection,
     DatabaseError,
@@ -46,7 +47,7 @@ class LooseReport:
 
 
 def _read_nsys(connection: Connection, path: Path, pass_name: str, progress: Progress) -> None:
-    nsys.read(connection, path, pass_name)
+    nsys.read(connection, path, pass_name, progress)
 
 
 def _read_ncu_csv(connection: Connection, path: Path, pass_name: str, progress: Progress) -> None:
@@ -58,8 +59,6 @@ def _read_ncu_rep(connection: Connection, path: Path, pass_name: str, progress: 
 
 
 def _read_nsight_python(connection: Connection, path: Path, pass_name: str, progress: Progress) -> None:
-    from nsight_suite.evidence.readers import nsight_python_csv
-
     nsight_python_csv.read(connection, path, pass_name)
 
 
@@ -122,6 +121,18 @@ def note_run(connection: Connection, asked: Mapping[str, Any]) -> None:
     )
 
 
+@contextmanager
+def disk_backed_store(place: Path) -> Iterator[Connection]:
+    """An empty store in a file below `place`, which goes at the end: a report may be larger than memory."""
+    # DuckDB takes what follows a question mark in a path for options.
+    parent = None if "?" in str(place.resolve()) else place
+    with (
+        tempfile.TemporaryDirectory(prefix=".store-", dir=parent) as folder,
+        empty_store(Path(folder)) as connection,
+    ):
+        yield connection
+
+
 def write(connection: Connection, run: RunFolder) -> None:
     """Write an open store as the evidence of an ingested run. evidence.sqlite is made only when asked for."""
     try:
@@ -144,7 +155,7 @@ def rebuild(run: RunFolder) -> None:
             "Its evidence can be asked as it is; only the run that it was copied from can be built again.",
         )
     reports = [_as_it_was(run, entry) for entry in asked["reports"]]
-    with empty_store() as connection:
+    with disk_backed_store(run.path) as connection:
         note_run(connection, asked)
         for report in reports:
             try:

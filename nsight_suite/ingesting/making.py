@@ -18,7 +18,7 @@ from nsight_suite.evidence import ingested
 from nsight_suite.evidence.fingerprint import Fingerprint, fingerprint, size_and_time
 from nsight_suite.evidence.ingested import LooseReport, Progress
 from nsight_suite.evidence.sqlite import write_sqlite
-from nsight_suite.evidence.store import Connection, DatabaseError, empty_store
+from nsight_suite.evidence.store import Connection, DatabaseError
 from nsight_suite.ingesting.background import ending_in_order, in_background
 from nsight_suite.ingesting.draft import draft, refuse_taken
 from nsight_suite.ingesting.exporting import Workshop, export, unpack
@@ -96,7 +96,7 @@ def ingest(
         if not options.merge_anyway:
             refuse_strangers([one.report for one in prepared])
         asked = _asked(out, prepared, argv)
-        with empty_store() as connection:
+        with ingested.disk_backed_store(work) as connection:
             shown = in_background(
                 connection,
                 display.advanced,

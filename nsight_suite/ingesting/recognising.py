@@ -47,6 +47,7 @@ _MAGIC = {
     b"NVR\0": Form.NCU_REP,
     b"\x1f\x8b": Form.GZIP,
 }
+_ZSTD = b"\x28\xb5\x2f\xfd"
 # Known, and not read; each with the way out.
 _FOREIGN = {
     b"\x89HDF": ("an HDF5 file", _NSYS_EXPORT),
@@ -54,10 +55,9 @@ _FOREIGN = {
     b"ARROW1": ("an Arrow file", _NSYS_EXPORT),
     b"\xff\xff\xff\xff": ("an Arrow stream", _NSYS_EXPORT),
     b"PK\x03\x04": ("a ZIP archive", "Unpack it: unzip {name}"),
-    b"\x28\xb5\x2f\xfd": ("compressed by zstd", "Unpack it: zstd -d {name}"),
+    _ZSTD: ("compressed by zstd", "Unpack it: zstd -d {name}"),
     b"\xfd7zXZ": ("compressed by xz", "Unpack it: xz -dk {name}"),
     b"BZh": ("compressed by bzip2", "Unpack it: bunzip2 -k {name}"),
-    b"\xff\xfe": ("text in UTF-16", "Write it again: iconv -f UTF-16 -t UTF-8 {name} > {stem}-utf8.csv"),
     b"\x7fELF": ("a program", ""),
 }
 _TOOLS_WORDS = re.compile(rb"^==(PROF|ERROR|WARNING)==|ERR_NVGPUCTRPERM|No kernels were profiled", re.MULTILINE)
@@ -93,20 +93,25 @@ def _file(path: Path, head: bytes) -> Form:
             return form
     if b"NVIDIA Nsight Systems Stream" in head[:64]:
         return Form.QDSTRM
-    if path.suffix.lower() in _SUFFIXES:
-        return _SUFFIXES[path.suffix.lower()]
+    suffix = path.suffix.lower()
+    if suffix in _SUFFIXES:
+        return _SUFFIXES[suffix]
+    if head.startswith(_ZSTD) and suffix != ".zst":  # what an .ncu-repz is inside
+        return Form.NCU_REP
     for magic, (what, way_out) in _FOREIGN.items():
         if head.startswith(magic):
             raise _foreign(path, what, way_out)
-    if b"\0" in head:
-        raise _foreign(path, "binary, and of no kind that is known", "")
-    return _text(path, head)
-
-
-def _text(path: Path, head: bytes) -> Form:
-    text = head.decode("utf-8-sig", "replace")
+    # Some shells save what ncu prints as UTF-16.
+    encoding = "utf-16" if head.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8-sig"
+    text = head.decode(encoding, "replace")
     if ncu_csv.recognises(text):
         return Form.NCU_CSV
+    if "\0" in text:
+        raise _foreign(path, "binary, and of no kind that is known", "")
+    return _text(path, head, text)
+
+
+def _text(path: Path, head: bytes, text: str) -> Form:
     if nsight_python_csv.recognises(next(csv.reader(text.splitlines()[:1]), [])):
         return Form.NSIGHT_PYTHON
     # What ncu printed without a table is an ncu report too: its reader says what went wrong. A program may

@@ -93,19 +93,19 @@ class LiveDisplay:
         self._task = bar.add_task("", total=None, name="", number="")
 
     def started(self, what: str, number: int, of: int) -> None:
-        self._begin("", name=what, number=f"[{number}/{of}]")
+        self._begin("", what, f"[{number}/{of}]")
 
     def advanced(self, done: int, total: int, what: str) -> None:
         (task,) = self._bar.tasks
         if not total and task.total is not None:
-            self._begin(what, **task.fields)
+            self._begin(what, task.fields["name"], task.fields["number"])
             return
         self._bar.update(self._task, completed=done, total=total or None, description=what)
 
-    def _begin(self, what: str, **fields: str) -> None:
+    def _begin(self, what: str, name: str, number: str) -> None:
         """Another task in place of the last: how much there is cannot be taken back from one of rich's."""
         self._bar.remove_task(self._task)
-        self._task = self._bar.add_task(what, total=None, **fields)
+        self._task = self._bar.add_task(what, total=None, name=name, number=number)
 
     def told(self, text: str) -> None:
         from rich.text import Text

@@ -42,6 +42,15 @@ def test_every_spelling_of_time_is_a_thousand_ns(printed: str, unit: str) -> Non
         ("20", "register/thread", (20, "register/thread")),
         ("91.73", "%", (Decimal("91.73"), "%")),
         ("4096", "", (4096, "")),
+        ("3.20", "cycle/nsecond", (3_200_000_000, "hz")),
+        ("772656250", "cycle/second", (772_656_250, "hz")),
+        ("1.5", "Gbyte/second", (1_500_000_000, "byte/s")),
+        ("2", "sector/us", (2_000_000, "sector/s")),
+        ("0.5", "%/Kbyte", (Decimal("0.0005"), "%/byte")),
+        ("7", "sectors", (7, "sector")),
+        ("7", "branches", (7, "branch")),
+        ("132", "sm", (132, "SM")),
+        ("0.68", "inst/cycle", (Decimal("0.68"), "inst/cycle")),
     ],
 )
 def test_units_are_scaled_by_thousands(printed: str, unit: str, base: tuple[Decimal, str]) -> None:
@@ -50,7 +59,9 @@ def test_units_are_scaled_by_thousands(printed: str, unit: str, base: tuple[Deci
     assert units.to_base(value, unit) == base
 
 
-@pytest.mark.parametrize("unit", ["furlong", "Kfurlong", "K", "byte/furlong", "M%", "/s", "byte/"])
+@pytest.mark.parametrize(
+    "unit", ["furlong", "Kfurlong", "K", "byte/furlong", "M%", "/s", "byte/", "K%", "sss", "bytes/"]
+)
 def test_an_unknown_unit_is_refused_rather_than_taken_as_one(unit: str) -> None:
     assert units.to_base(Decimal(1), unit) is None
 

@@ -72,7 +72,7 @@ def read(connection: Connection, path: Path, pass_name: str) -> None:
 
 
 def _parameters(header: Sequence[str]) -> list[str]:
-    """The columns of the decorated function's parameters: before the averages, or behind the values' columns."""
+    """The columns of the decorated function's parameters: before the averages, or behind the other columns."""
     if "AvgValue" in header:
         chosen = header[: header.index("AvgValue")]
     else:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evidence_rows import ask, columns, counter, kernel
+from evidence_rows import ask, columns, counter, kernel, store_of
 
 READ, WRITE, TIME = "dram__bytes_read.sum", "dram__bytes_write.sum", "gpu__time_duration.sum"
 
@@ -218,3 +218,10 @@ def test_advice_and_measurements_are_told_as_they_are() -> None:
         ("softmax", "maximum", None, 10, "empty"),
         ("softmax", "mean", 12.5, 10, None),
     ]
+
+
+def test_an_instance_of_a_metric_is_never_taken_for_the_metric() -> None:
+    with store_of(
+        {"counter": [counter(0, READ, 5, "byte"), counter(0, READ, 99, "byte", instance="3")]}
+    ) as store:
+        assert store.rows("SELECT dram_read_bytes FROM workload") == [{"dram_read_bytes": 5}]

@@ -10,9 +10,11 @@ import pytest
 from crowded_evidence import crowded
 from evidence_rows import create_views, store_of
 
+from nsight_suite.evidence.build import collect
 from nsight_suite.evidence.readers import ncu_csv, nsys
 from nsight_suite.evidence.store import Store, empty_store
 from nsight_suite.querying import find_queries, find_query, formats, run_named
+from nsight_suite.runfolder import RunFolder
 
 DATA = Path(__file__).parent / "data"
 METRICS = ("dram__bytes_read.sum", "dram__bytes_write.sum", "gpu__time_duration.sum")
@@ -94,6 +96,29 @@ def recorded() -> Iterator[Store]:
 def test_real_reports_can_be_asked(recorded: Store, name: str) -> None:
     for row in run_named(recorded, name).records():
         assert "share" not in row or row["share"] is None or 0 <= row["share"] <= 1
+
+
+@pytest.fixture(scope="module")
+def rebuilt(recorded_run: RunFolder) -> Iterator[Store]:
+    """The evidence of the run that was recorded on an H200, from its reports."""
+    with collect(recorded_run) as connection:
+        create_views(connection)
+        yield Store(connection, {})
+
+
+@pytest.mark.parametrize("name", LIBRARY)
+def test_the_recorded_run_can_be_asked(rebuilt: Store, name: str) -> None:
+    assert tuple(find_query(name).columns) == run_named(rebuilt, name).columns
+
+
+def test_the_recorded_run_has_each_kernel_in_one_place(rebuilt: Store) -> None:
+    ((kernels,),) = rebuilt.connection.execute("SELECT count(*) FROM kernel").fetchall()
+    for query in ("kernel_summary", "kernel_by_path", "kernel_resources"):
+        rows = [row for row in run_named(rebuilt, query).records() if row["pass"] == "nsys"]
+        assert sum(row["kernels"] for row in rows) == kernels, query
+    # Every replay was traced node by node.
+    (coverage,) = run_named(rebuilt, "graph_coverage").records()
+    assert (coverage["coverage"], coverage["by_node"]) == (1.0, coverage["graph_launches"])
 
 
 def test_real_reports_keep_every_kernel(recorded: Store) -> None:

@@ -1,7 +1,8 @@
 -- One row per workload that ncu profiled and metric, as the report gives it.
 --
--- pass           ncu or ncu-warm
+-- pass           name of the report: ncu or ncu-warm in a run of the suite
 -- cache_control  all: caches flushed before each kernel; none: caches as found
+-- workload_id    ID of the workload in its report
 -- case_id        the range around the launch; a case for the suite's own
 -- invocation     ordinal of the invocation, from 0; NULL when unknown
 -- ordinal        position of the workload inside the invocation, from 0
@@ -17,6 +18,7 @@
 SELECT
     k.pass,
     p.cache_control,
+    k.workload_id,
     k.range_name AS case_id,
     k.invocation,
     k.ordinal,

@@ -2,7 +2,7 @@
 --
 -- pass            name of the pass
 -- file            name of the file in reports/
--- format          driver-records, nsys-sqlite, ncu-csv, ncu-rep
+-- format          driver-records, nsys-sqlite, nsys-parquet, ncu-csv, ncu-rep, nsight-python-csv, sanitizer-log
 -- tool_version    version of the tool that wrote it, from inside the report
 -- schema_version  version of the export's schema, from inside the report
 -- graph_trace     granularity that the report itself states: node or graph

@@ -10,12 +10,15 @@ SELECT
     any_value(c.ordinal) AS ordinal,
     any_value(c.name) AS name,
     regexp_extract(any_value(c.name), '(?:^|[ :])([A-Za-z_][A-Za-z0-9_]*)(?:[<(]|$)', 1) AS short_name,
-    CAST(max(c.value) FILTER (c.metric = 'dram__bytes_read.sum' AND c.unit = 'byte') AS BIGINT) AS dram_read_bytes,
-    CAST(max(c.value) FILTER (c.metric = 'dram__bytes_write.sum' AND c.unit = 'byte') AS BIGINT) AS dram_write_bytes,
-    CAST(max(c.value) FILTER (c.metric = 'lts__t_bytes.sum' AND c.unit = 'byte') AS BIGINT) AS l2_bytes,
-    CAST(max(c.value) FILTER (c.metric = 'gpu__time_duration.sum' AND c.unit = 'ns') AS BIGINT) AS duration_ns,
-    CAST(max(c.value) FILTER (c.metric = 'launch__registers_per_thread') AS BIGINT) AS registers_per_thread
-FROM counter AS c
+    CAST(max(c.value) FILTER (c.exact = 'dram__bytes_read.sum' AND c.unit = 'byte') AS BIGINT) AS dram_read_bytes,
+    CAST(max(c.value) FILTER (c.exact = 'dram__bytes_write.sum' AND c.unit = 'byte') AS BIGINT) AS dram_write_bytes,
+    CAST(max(c.value) FILTER (c.exact = 'lts__t_bytes.sum' AND c.unit = 'byte') AS BIGINT) AS l2_bytes,
+    CAST(max(c.value) FILTER (c.exact = 'gpu__time_duration.sum' AND c.unit = 'ns') AS BIGINT) AS duration_ns,
+    CAST(max(c.value) FILTER (c.exact = 'launch__registers_per_thread') AS BIGINT) AS registers_per_thread
+FROM (
+    -- An instance of a metric, or a label in a section, is not the metric as a whole.
+    SELECT *, CASE WHEN instance IS NULL AND section IS NULL THEN metric END AS exact FROM counter
+) AS c
 GROUP BY c.pass, c.workload_id;
 
 COMMENT ON VIEW workload IS 'one row per workload that ncu profiled: a kernel, or a whole graph';

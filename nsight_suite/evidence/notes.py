@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
+from nsight_suite.evidence.fingerprint import content_hash
 from nsight_suite.evidence.store import Connection, insert_rows
-from nsight_suite.runfolder import sha256
 
 # Code, subject and reason of a row of `finding`.
 Doubt = tuple[str, str, str]
@@ -24,7 +24,7 @@ def note_report(
 ) -> None:
     """Insert the row of `report`. `origin` holds what the file tells of its tool, by column."""
     row = {"pass": pass_name, "file": path.name, "format": form, "rows": rows, "complete": complete, **origin}
-    insert_rows(connection, "report", [{**row, "sha256": sha256(path)}])
+    insert_rows(connection, "report", [{**row, "sha256": content_hash(path)}])
 
 
 def note_doubts(connection: Connection, pass_name: str, doubts: Iterable[Doubt]) -> None:

@@ -50,10 +50,10 @@ kernels AS (
     FROM kernel GROUP BY pass
 ),
 launches AS (
-    SELECT pass, count(*) AS launches,
-        count(*) FILTER (kind = 'graph' AND captured IS NOT TRUE) AS graphs,
-        count(*) FILTER (kind = 'graph' AND captured IS NOT TRUE AND kernels > 0) AS covered
-    FROM launch WHERE kind IN ('kernel', 'graph') GROUP BY pass
+    -- What was called while a stream was captured never ran.
+    SELECT pass, count(*) AS launches, count(*) FILTER (kind = 'graph') AS graphs,
+        count(*) FILTER (kind = 'graph' AND kernels > 0) AS covered
+    FROM launch WHERE kind IN ('kernel', 'graph') AND captured IS NOT TRUE GROUP BY pass
 ),
 ranges AS (SELECT pass, count(*) AS ranges FROM "range" GROUP BY pass)
 SELECT p.pass, p.state, r.format, r.tool_version, r.schema_version, r.rows,
@@ -79,7 +79,8 @@ def overview(connection: Connection) -> Overview:
 
 def _line(row: Mapping[str, Any], absent: set[tuple[str | None, str]]) -> Line:
     name, form = row["pass"], row["format"]
-    tool, kernels = row["tool_version"] or UNKNOWN, UNKNOWN if row["rows"] is None else f"{row['rows']:,}"
+    tool = (row["tool_version"] or UNKNOWN).partition(" ")[0]  # without the number of a build
+    kernels = UNKNOWN if row["rows"] is None else f"{row['rows']:,}"
     if form is None:
         return Line(name, row["state"])
     if not form.startswith("nsys"):

@@ -156,6 +156,42 @@ def test_the_report_itself_gives_the_same_counters_as_its_page(connection: store
     ]
 
 
+def test_what_a_program_s_own_ncu_prints_is_read_as_it_is(connection: store.Connection) -> None:
+    """Straight from standard output: banners, the program's lines, ragged rows, rules, base units."""
+    ncu_csv.read(connection, DATA / "ncu_live_details.csv", "live")
+    chosen = "metric IN ('Duration', 'SM Frequency', 'Grid Size', 'Cluster Scheduling Policy')"
+    found = f"SELECT section, metric, value, unit, text FROM counter WHERE {chosen} ORDER BY metric DESC"
+    assert rows(connection, found) == [
+        ("GPU Speed Of Light Throughput", "SM Frequency", 1_977_733_118.97, "hz", None),
+        ("Launch Statistics", "Grid Size", 65_536, "", None),
+        ("GPU Speed Of Light Throughput", "Duration", 49_760, "ns", None),
+        ("Launch Statistics", "Cluster Scheduling Policy", None, "", "PolicySpread"),
+    ]
+    assert rows(connection, "SELECT count(*) FROM counter") == [50]
+    assert rows(connection, "SELECT rule, kind, estimated_speedup FROM advice ORDER BY ALL") == [
+        ("AchievedOccupancy", "OPT", 29.34),
+        ("SOLBottleneck", "OPT", None),
+    ]
+    assert codes(connection) == []
+    assert ncu_csv.policies(DATA / "ncu_live_details.csv").clock_control == "none"
+
+
+def test_labels_of_a_real_details_page_keep_their_sections_and_ranges(connection: store.Connection) -> None:
+    """Ranges of three domains, one with quotes in its name that ncu does not double; scaled units."""
+    ncu_csv.read(connection, DATA / "ncu_ranges_details.csv", "ncu")
+    found = "SELECT section, value, unit FROM counter WHERE metric = 'Memory Throughput' AND workload_id = 0"
+    assert rows(connection, f"{found} ORDER BY section") == [
+        ("GPU Speed Of Light Throughput", 48.99, "%"),
+        ("Memory Workload Analysis", 2.36e12, "byte/s"),
+    ]
+    launches = "SELECT DISTINCT workload_id, name, range_name, invocation, grid FROM counter ORDER BY ALL"
+    assert rows(connection, launches) == [
+        (0, "copy_block(float *, const float *, int)", "outer", None, "65536,1,1"),
+        (1, "void scale<float, 3>(T1 *, T1, int)", "inner", 7, "1,1,1"),
+    ]
+    assert codes(connection) == []
+
+
 # -- ranges and invocations ------------------------------------------------------------------------
 
 

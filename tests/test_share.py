@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from real_run import SECRETS, TOKEN, make_real_run, refresh_artifacts
+from real_run import HOME, SECRETS, TOKEN, make_real_run, refresh_artifacts
 
 from nsight_suite.errors import SuiteError, UsageError
 from nsight_suite.evidence.build import build, collect
@@ -133,6 +133,21 @@ def test_reports_that_were_cut_stay_cut(run: RunFolder, tmp_path: Path) -> None:
         ("truncated-report", "ncu.csv"),
     ]
     assert complete == [("ncu.csv",), ("timing.jsonl",)]
+
+
+def test_what_stands_beside_a_page_s_rows_is_told_of_the_copy_too(run: RunFolder, tmp_path: Path) -> None:
+    """A row that lost cells, a second table, and an error of ncu: each leaves its finding, or its rows."""
+    page = run.reports / "ncu-warm.csv"
+    lines = page.read_text().splitlines(keepends=True)
+    ragged = ",".join(lines[2].split('","')[:-2]).replace(",", '","') + '"\n'
+    error = f"==ERROR== could not write {HOME}/planted.csv\n"
+    page.write_text("".join([error, *lines[:3], ragged, *lines]))
+    refresh_artifacts(run)
+    copy = share(run, tmp_path / "copy", environment=NO_ENVIRONMENT)
+    with collect(copy) as connection:
+        sql = "SELECT code FROM finding WHERE pass = 'ncu-warm' ORDER BY ALL"
+        assert connection.execute(sql).fetchall() == [("ragged-rows",), ("tool-error",)]
+    assert HOME not in (copy.reports / "ncu-warm.csv").read_text()
 
 
 def test_a_copy_that_would_give_other_evidence_is_refused(run: RunFolder, tmp_path: Path) -> None:

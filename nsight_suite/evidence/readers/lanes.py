@@ -214,6 +214,16 @@ def _captured(marks: Rows, at: Integers, depth: int) -> tuple[Integers, int]:
     return (levels[np.searchsorted(marks["start"], at, side="right")] > 0).astype(np.int64), int(levels[-1])
 
 
+def counted_to(end: Integers, closed: Integers, latest: int) -> Integers:
+    """Until when a range counts what ran, as nsys itself does in its projection.
+
+    A range that was never closed (2) counts until the last NVTX event, one that another thread closed (1) nothing.
+    `latest` is the last start of all ranges.
+    """
+    last = int(end[end != LAST].max(initial=latest))
+    return np.select([closed == 1, closed == 2], [np.int64(FIRST), np.int64(last)], end)
+
+
 def _count(ranges: Rows, launches: Rows) -> None:
     """Add to each range what the launches inside it did."""
     if not count(launches):
@@ -236,7 +246,7 @@ def _count(ranges: Rows, launches: Rows) -> None:
 
 def _count_in_order(ranges: Rows, ran: Rows) -> None:
     first = np.searchsorted(ran["start"], ranges["start"], side="left")
-    behind = np.searchsorted(ran["end"], ranges["end"], side="right")
+    behind = np.searchsorted(ran["end"], ranges["counted_to"], side="right")
     some = np.flatnonzero(behind > first)
     a, b = first[some], behind[some]
     ranges["launches"][some] += b - a

@@ -80,11 +80,8 @@ def _actions(context: Any) -> Iterator[Any]:
 
 
 def _kind(action: Any) -> str:
-    kinds = {
-        action.WorkloadType_GRAPH: "graph",
-        action.WorkloadType_RANGE: "range",
-        action.WorkloadType_CMDLIST: "command list",
-    }
+    names = {"GRAPH": "graph", "RANGE": "range", "CMDLIST": "command list"}
+    kinds = {getattr(action, f"WorkloadType_{name}", None): kind for name, kind in names.items()}
     return kinds.get(action.workload_type(), "kernel")
 
 

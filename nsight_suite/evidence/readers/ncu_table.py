@@ -19,13 +19,15 @@ _LABELS = ("Section Name", "Body Item Label", "Metric Name", "Metric Unit")
 _RULE = ("Rule Name", "Rule Type", "Rule Description", "Estimated Speedup")
 # Columns of a details page that change from row to row of one workload.
 _PER_METRIC = (*_LABELS, "Metric Value", *_RULE, "Estimated Speedup Type")
-# Every other column of a raw page is a metric.
+# Beside these a raw page has metrics. A column of a newer ncu that is neither is told by name, and not read: it
+# may hold anything.
 _FACTS = frozenset(
     {
         *(*_IDENTITY, "Process Name", "Host Name", "Kernel Time", "Context", "Stream", "Device", "CC"),
         *("Invocations", *_PER_METRIC),
     }
 )
+_RANGES = ("Push/Pop_Range", "Start/Stop_Range")
 _COMMAND_LINE_SECTION = "Command line profiler metrics"
 _METRIC_NAME = re.compile(r"[A-Za-z][\w.:]*_[\w.:]*")
 _LABEL_AND_NAME = re.compile(r".* \((?P<name>[A-Za-z][\w.:]*_[\w.:]*)\)", re.DOTALL)
@@ -45,6 +47,7 @@ class Reading:
     foreign: int = 0
     ragged: int = 0
     summaries: int = 0
+    unknown: set[str] = field(default_factory=set)
     _header: Header = field(default_factory=lambda: Header(()))
     _headers: int = 0
     _metrics_of_columns: list[int] = field(default_factory=list)
@@ -94,7 +97,9 @@ class Reading:
         self.cells.repeats |= len(self._header.at) < len(self._header.names)
         self._metrics_of_columns = []
         for name, unit in zip(self._header.names, units, strict=True):
-            is_metric = bool(name) and name not in _FACTS and "_Range:PL_Type" not in name
+            is_metric = _METRIC_NAME.fullmatch(name) is not None
+            if not is_metric and name and name not in _FACTS and not any(part in name for part in _RANGES):
+                self.unknown.add(name)
             chosen = is_metric and wanted(name, self.cells.requested)
             self._metrics_of_columns.append(self.cells.metric(Metric(name, unit)) if chosen else -1)
 
@@ -153,8 +158,9 @@ class Reading:
             number = max(taken, default=-1) + 1
         self._ids[key] = number
         names = self._header.names
-        push_pop = next((row[index] for index, name in enumerate(names) if "Push/Pop_Range" in name), "")
-        start_end = next((row[index] for index, name in enumerate(names) if "Start/Stop_Range" in name), "")
+        push_pop, start_end = (
+            next((row[index] for index, name in enumerate(names) if part in name), "") for part in _RANGES
+        )
         around = innermost(ranges(push_pop), start_end_ranges(start_end))
         process = key[1]
         return Workload(
@@ -196,6 +202,12 @@ class Reading:
         if self.summaries:
             told = f"{self.summaries} lines of {name} belong to a summary page and were left out"
             yield ("summary-page", name, f"{told}: they tell nothing of single launches.")
+        for column in sorted(self.unknown):
+            yield (
+                "unknown-column",
+                column,
+                f"{name} has a column that this version does not know. It was left out.",
+            )
         if not self.cells.workloads:
             told = f"{name} has a header and no row: nothing was profiled, or it was cut off."
             yield ("no-workloads", name, told)

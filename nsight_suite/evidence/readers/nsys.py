@@ -16,6 +16,7 @@ from nsight_suite.evidence.notes import Doubt, note_doubts, note_report
 from nsight_suite.evidence.readers.nsys_calls import read_calls
 from nsight_suite.evidence.readers.nsys_diagnosis import Origin, doubts_of_export, origin_of
 from nsight_suite.evidence.readers.nsys_export import BIGINT, VARCHAR, Export, Turn, find, open_export, stage
+from nsight_suite.evidence.readers.nsys_projection import read_ranges
 from nsight_suite.evidence.store import Connection, DatabaseError, append, insert_rows
 
 # Hears how far the reading of a report has come: rows done, rows in all, and what is read.
@@ -130,8 +131,8 @@ SELECT
 FROM {table}
 """
 _ROWS_AT_ONCE = 250_000
-# Tables that calls and kernels fill, or that say what these leave in doubt.
-_LIGHT = frozenset({"range", "path"})
+_RANGE_TABLES = frozenset({"range", "path"})
+_LAUNCHES_OF_RANGES = frozenset({"first_launch_id", "last_launch_id"})
 
 
 def read(
@@ -154,7 +155,10 @@ def read(
             if needs and needs.tables <= {"kernel"} and not needs.columns_of('kernel') - _KERNELS_ALONE.keys():
                 _read_kernels_alone(connection, export, needs)
                 return
-            _read_all(connection, export, path, pass_name, _Telling(export, progress), needs)
+            if needs and needs.tables <= _RANGE_TABLES and not needs.columns_of("range") & _LAUNCHES_OF_RANGES:
+                read_ranges(connection, export)
+                return
+            _read_all(connection, export, path, pass_name, _Telling(export, progress))
     except DatabaseError as error:
         _forget(connection, pass_name)
         raise BadReport(f"{path.name} holds values that make no sense: {first_line(error)}.") from error
@@ -164,14 +168,9 @@ def read(
     connection.execute("DROP SCHEMA nsys CASCADE")
 
 
-def _read_all(
-    connection: Connection, export: Export, path: Path, pass_name: str, tell: _Telling, needs: Needs | None
-) -> None:
+def _read_all(connection: Connection, export: Export, path: Path, pass_name: str, tell: _Telling) -> None:
     origin = origin_of(export)
     odd = _stage(connection, export, tell)
-    if needs and needs.tables <= _LIGHT:
-        read_calls(connection, tell.calls, ("ranges",))
-        return
     read_calls(connection, tell.calls)
     _read_kernels(connection, export, tell)
     _run(connection, "device")

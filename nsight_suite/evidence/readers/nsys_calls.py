@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -31,7 +31,14 @@ SELECT
     coalesce(nvtx.int64Value, nvtx.uint64Value, nvtx.int32Value, nvtx.uint32Value, 0) AS payload,
     CAST(coalesce(nvtx.int64Value, nvtx.uint64Value, nvtx.int32Value, nvtx.uint32Value) IS NOT NULL AS BIGINT) AS paid,
     nvtx."start",
-    greatest(coalesce(nvtx."end", {last}), nvtx."start") AS "end"
+    greatest(coalesce(nvtx."end", {last}), nvtx."start") AS "end",
+    -- As nsys itself counts: until the last NVTX event when a range was never closed, nothing when another thread
+    -- closed it.
+    CASE
+        WHEN nvtx."end" IS NULL THEN {last_event}
+        WHEN nvtx.endGlobalTid <> nvtx.globalTid THEN {first}
+        ELSE greatest(nvtx."end", nvtx."start")
+    END AS counted_to
 FROM nsys.nvtx AS nvtx
 JOIN nsys.thread ON thread.global_tid = nvtx.globalTid
 LEFT JOIN nsys.domain ON domain.global_pid = thread.global_pid AND domain.domain_id = nvtx.domainId
@@ -39,6 +46,9 @@ LEFT JOIN nsys.string_label ON string_label.id = nvtx.textId
 LEFT JOIN nsys.label AS text_label ON text_label.name = CASE WHEN nvtx.text <> '' THEN nvtx.text END
 WHERE nvtx.eventType IN (59, 60, 70, 71) AND nvtx."start" >= {begin} AND nvtx."start" < {end}
 ORDER BY nvtx."start", "end" DESC, nvtx.row
+"""
+_LAST_EVENT = """
+SELECT coalesce(greatest(max("start"), max("end")), 0) FROM nsys.nvtx WHERE eventType IN (59, 60, 70, 71)
 """
 _CALLS = """
 SELECT
@@ -66,13 +76,10 @@ class _Process:
     ranges: Rows = field(default_factory=dict)
 
 
-def read_calls(
-    connection: Connection,
-    told: Callable[[int], None] = lambda rows: None,
-    wanted: Collection[str] = ("calls", "ranges"),
-) -> None:
-    """Fill launch, sync and api_call ('calls'), range ('ranges') and path from the tables of the schema nsys."""
+def read_calls(connection: Connection, told: Callable[[int], None] = lambda rows: None) -> None:
+    """Fill launch, sync, api_call, range and path from the staged tables of the schema nsys."""
     (unnamed,) = _column(connection, "SELECT label FROM nsys.label WHERE name = '<unnamed>'")
+    (last_event,) = _column(connection, _LAST_EVENT)
     paths = Paths()
     lanes_of = _lanes(connection, paths)
     process_of = dict(connection.execute("SELECT thread, process FROM nsys.thread").fetchall())
@@ -81,9 +88,9 @@ def read_calls(
     for begin, end in _windows(connection):
         connection.execute(f"SET VARIABLE window_start = {begin}; SET VARIABLE window_end = {end}")
         connection.execute(_sql("window"))
-        if "calls" in wanted:
-            connection.execute(_sql("other_calls"))
-        ranges = _fetch(connection, _RANGES.format(begin=begin, end=end, unnamed=unnamed, last=LAST))
+        connection.execute(_sql("other_calls"))
+        bounds = {"begin": begin, "end": end, "first": FIRST, "last": LAST, "last_event": last_event}
+        ranges = _fetch(connection, _RANGES.format(unnamed=unnamed, **bounds))
         ranges["range_id"] = np.arange(next_range, next_range + count(ranges), dtype=np.int64)
         next_range += count(ranges)
         calls = _fetch(connection, _CALLS.format(first=FIRST, last=LAST))
@@ -103,13 +110,11 @@ def read_calls(
         for number, process in processes.items():
             _adopt(process, ranges, number, [step for owner, step in found if owner == number], paths)
         for _, step in found:
-            if "calls" in wanted:
-                _insert(connection, "calls", step.calls)
-                _insert(connection, "wrappers", step.wrappers)
-            if "ranges" in wanted:
-                _insert(connection, "ranges", step.closed)
+            _insert(connection, "calls", step.calls)
+            _insert(connection, "wrappers", step.wrappers)
+            insert_ranges(connection, step.closed)
         told(count(calls) + count(ranges))
-    _insert(connection, "paths", paths.rows())
+    insert_paths(connection, paths)
 
 
 def _lanes(connection: Connection, paths: Paths) -> dict[int, Lane]:
@@ -168,6 +173,25 @@ def _by_thread(rows: Rows) -> dict[int, Any]:
 
 def _of(places: dict[int, Any], thread: int, rows: Rows) -> Rows:
     return take(rows, places.get(thread, slice(0, 0)))
+
+
+def insert_ranges(connection: Connection, ranges: Rows) -> None:
+    """Append ranges to the table range."""
+    if count(ranges):
+        show_ranges(connection, ranges)
+        connection.execute('INSERT INTO "range" BY NAME FROM found_range; DROP VIEW found_range')
+        connection.unregister("found")
+
+
+def show_ranges(connection: Connection, ranges: Rows) -> None:
+    """Ranges as the view `found_range`, with the columns of the table range."""
+    connection.register("found", ranges)
+    connection.execute(_sql("found_ranges"))
+
+
+def insert_paths(connection: Connection, paths: Paths) -> None:
+    """Fill the table path."""
+    _insert(connection, "paths", paths.rows())
 
 
 def _insert(connection: Connection, step: str, rows: Rows) -> None:

@@ -64,6 +64,9 @@ class Export(Protocol):
         """
 
 
+    def arrays(self, table: str, columns: Columns) -> Batch:
+        """Columns of a whole table, which may lack some of them or be missing, in memory."""
+
     def keep(self, connection: Connection, table: str, columns: Columns, needed: Collection[str]) -> None:
         """A table as the view `batch`, as long as the connection lasts. Columns that are not needed may be NULL."""
 
@@ -231,14 +234,23 @@ class SqliteExport:
     def keep(self, connection: Connection, table: str, columns: Columns, needed: Collection[str]) -> None:
         present = self.columns_of(table)
         read = {name: kind for name, kind in columns.items() if name in present and name in needed}
-        read = read or {min(present): BIGINT}
-        try:
-            batches = list(self._pages(table, read))
-        except Unusual:
-            batches = list(self._cursor(table, read))
-        nothing = {name: _cells((), kind) for name, kind in read.items()}
-        whole = _together(batches or [nothing])
+        whole = self._whole(table, read or {min(present): BIGINT})
         _register(connection, whole, columns, 0, len(next(iter(whole.values())).values))
+
+    def arrays(self, table: str, columns: Columns) -> Batch:
+        present = self.columns_of(table)
+        read = {name: kind for name, kind in columns.items() if name in present}
+        whole = self._whole(table, read or {min(present): BIGINT}) if present else {}
+        rows = len(next(iter(whole.values())).values) if whole else 0
+        nothing = Cells(np.zeros(rows, np.int64), np.zeros(rows, np.bool_))
+        return {name: whole.get(name, nothing) for name in columns}
+
+    def _whole(self, table: str, columns: Columns) -> Batch:
+        try:
+            batches = list(self._pages(table, columns))
+        except Unusual:
+            batches = list(self._cursor(table, columns))
+        return _together(batches or [{name: _cells((), kind) for name, kind in columns.items()}])
 
     def _pages(self, table: str, columns: Columns) -> Iterator[Batch]:
         # Generated columns hold no cell of their own, and an integer primary key lies in the row's number.
@@ -326,6 +338,20 @@ class ParquetExport:
 
     def keep(self, connection: Connection, table: str, columns: Columns, needed: Collection[str]) -> None:
         self._view(connection, table, columns)
+
+    def arrays(self, table: str, columns: Columns) -> Batch:
+        from nsight_suite.evidence.store import bare_connection
+
+        if not self._types(table):
+            return {name: _cells((), kind) for name, kind in columns.items()}
+        try:
+            with bare_connection() as connection:
+                self._view(connection, table, columns)
+                names = ", ".join(f'"{name}"' for name in columns)
+                found = connection.execute(f"SELECT {names} FROM batch ORDER BY row").fetchnumpy()
+        except DatabaseError as error:
+            raise _damaged(self.path, f"table {table}: {first_line(error)}") from error
+        return {name: _cells_of_array(found[name], kind) for name, kind in columns.items()}
 
     def _view(self, connection: Connection, table: str, columns: Columns) -> None:
         types = self._types(table)
@@ -449,6 +475,15 @@ def _cells(values: Sequence[object], kind: str) -> Cells:
     ]
     texts = tuple(text.encode("utf-8", "surrogateescape") for text in codes)
     return Cells(np.array(found, np.int64), valid, texts, odd)
+
+
+def _cells_of_array(values: Any, kind: str) -> Cells:
+    """Cells as DuckDB gives them."""
+    missing = np.ma.getmaskarray(values)
+    if kind == VARCHAR:
+        return _cells([None if gone else text for text, gone in zip(values, missing, strict=True)], kind)
+    numbers = np.ma.filled(values, 0).astype(np.int64)
+    return Cells(numbers, ~missing if missing.any() else None)
 
 
 def _damaged(path: Path, reason: str) -> BadReport:

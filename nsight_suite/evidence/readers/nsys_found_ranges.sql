@@ -1,5 +1,5 @@
 -- Ranges, as `found`, with all that ran inside them. 9223372036854775807 is the end of a range without one.
-INSERT INTO "range" BY NAME
+CREATE TEMP VIEW found_range AS
 SELECT
     getvariable('pass_name') AS pass,
     range_id,

@@ -287,15 +287,30 @@ def _texts(buffer: Bytes, words: Any, body: Integers, types: Any, uniform: int |
     lengths = np.where(is_text, (types.astype(np.int64) - 13) >> 1, -1)
     for length in np.unique(lengths[is_text]).tolist():
         rows = np.flatnonzero(lengths == length)
-        if length == 0:
-            distinct, inverse = [b""], np.zeros(len(rows), np.int64)
-        else:
-            block = np.ascontiguousarray(buffer[body[rows, None] + np.arange(length)])
-            unique, inverse = np.unique(block.view(f"V{length}")[:, 0], return_inverse=True)
-            distinct = [bytes(text) for text in unique]
+        at = body[rows]
+        first, inverse = _distinct(buffer, words, at, length)
         values[rows] = inverse + len(texts)
-        texts += distinct
+        texts += [buffer[start : start + length].tobytes() for start in at[first].tolist()]
     return Cells(values, None if is_text.all() else is_text, tuple(texts), odd)
+
+
+def _distinct(buffer: Bytes, words: Any, at: Integers, length: int) -> tuple[Integers, Integers]:
+    """Of texts of one length, the place of each distinct one, and for all texts which of these they are."""
+    if length <= 8:
+        key = words[at].astype(np.int64) >> (64 - 8 * length) if length else np.zeros(len(at), np.int64)
+        _, first, inverse = np.unique(key, return_index=True, return_inverse=True)
+        return first, inverse
+    # Texts are told apart by numbers made of all their words; that no two share one by chance is then checked.
+    parts = [words[at + offset].astype(np.int64) for offset in (*range(0, length - 8, 8), length - 8)]
+    key = parts[0]
+    for part in parts[1:]:
+        key = key * np.int64(-7046029254386353131) ^ part
+    _, first, inverse = np.unique(key, return_index=True, return_inverse=True)
+    if all((part == part[first][inverse]).all() for part in parts):
+        return first, inverse
+    block = np.ascontiguousarray(buffer[at[:, None] + np.arange(length)])
+    _, first, inverse = np.unique(block.view(f"V{length}")[:, 0], return_index=True, return_inverse=True)
+    return first, inverse
 
 
 def _widened(cells: Cells, whole: NDArray[np.bool_]) -> Cells:

@@ -846,6 +846,15 @@ def test_97_what_is_compared_of_a_report() -> None:
     assert page.hosts == set()  # 127.0.0.1 tells nothing
 
 
+def test_97_a_column_of_a_newer_ncu_is_told_by_name_and_not_read(
+    connection: store.Connection, tmp_path: Path
+) -> None:
+    text = text_of([*LAUNCH, "User Name", READS], [""] * 8 + ["byte"], [*launch()[:7], "alice", "1"])
+    read(connection, tmp_path, text)
+    assert rows(connection, "SELECT metric, value FROM counter") == [(READS, 1)]
+    assert rows(connection, "SELECT code, subject FROM finding") == [("unknown-column", "User Name")]
+
+
 @pytest.mark.parametrize(
     ("text", "is_ncu"),
     [
@@ -871,6 +880,7 @@ def test_a_thousand_launches_take_bounded_memory(tmp_path: Path) -> None:
         "import resource, sys; from pathlib import Path\n"
         "from nsight_suite.evidence import store; from nsight_suite.evidence.readers import ncu_csv\n"
         "connection = store.empty_store(Path(sys.argv[2]))\n"
+        "connection.execute('SET enable_progress_bar = false')\n"
         "ncu_csv.read(connection, Path(sys.argv[1]), 'ncu')\n"
         "print(connection.execute('SELECT count(*), sum(value) FROM counter').fetchall()[0])\n"
         "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"

@@ -1,6 +1,7 @@
 """nsys exports of any size, of a made-up training program: the same every time.
 
-Steps hold layers, layers hold operations, each in NVTX ranges on two threads and in two domains; an operation launches
+Steps hold layers, layers hold operations, each in NVTX ranges on two threads and in two domains; an operation
+launches
 some kernels, and a fifth of all kernels runs in CUDA graphs of a hundred nodes. Tables and columns are those of
 nsys 2023.4 that matter here.
 """
@@ -26,21 +27,25 @@ _FIRST_KERNEL, _FIRST_RANGE = 100, 1000
 
 _TABLES = {
     "CUPTI_ACTIVITY_KIND_KERNEL": (
-        "start end deviceId contextId greenContextId streamId correlationId globalPid demangledName shortName "
-        "mangledName launchType cacheConfig registersPerThread gridX gridY gridZ blockX blockY blockZ "
-        "staticSharedMemory dynamicSharedMemory localMemoryPerThread localMemoryTotal gridId sharedMemoryExecuted "
-        "graphNodeId sharedMemoryLimitConfig"
+        "start end deviceId contextId greenContextId streamId correlationId globalPid demangledName "
+        "shortName mangledName launchType cacheConfig registersPerThread gridX gridY gridZ blockX blockY "
+        "blockZ staticSharedMemory dynamicSharedMemory localMemoryPerThread localMemoryTotal gridId "
+        "sharedMemoryExecuted graphNodeId sharedMemoryLimitConfig"
     ),
-    "CUPTI_ACTIVITY_KIND_RUNTIME": "start end eventClass globalTid correlationId nameId returnValue callchainId",
+    "CUPTI_ACTIVITY_KIND_RUNTIME": (
+        "start end eventClass globalTid correlationId nameId returnValue callchainId"
+    ),
     "NVTX_EVENTS": (
-        "start end eventType rangeId category color text:TEXT globalTid endGlobalTid textId domainId uint64Value "
-        "int64Value doubleValue:REAL uint32Value int32Value floatValue:REAL jsonTextId jsonText:TEXT"
+        "start end eventType rangeId category color text:TEXT globalTid endGlobalTid textId domainId "
+        "uint64Value int64Value doubleValue:REAL uint32Value int32Value floatValue:REAL jsonTextId "
+        "jsonText:TEXT"
     ),
 }
 
 
 def write_export(path: Path, kernels: int, seed: int = 1) -> None:
-    """Write an export with at least so many kernels; rows of the tables lie between each other, as nsys writes them."""
+    """Write an export with at least so many kernels; rows of the tables lie between each other, as nsys writes
+    them."""
     draft = path.with_name(f".{path.name}")
     draft.unlink(missing_ok=True)
     with closing(sqlite3.connect(draft)) as database:
@@ -82,78 +87,70 @@ def _create(database: sqlite3.Connection) -> None:
     )
 
 
-def _steps(kernels: int, chance: random.Random) -> Iterator[dict[str, list[tuple[object, ...]]]]:
-    clock, correlation, done = 1_000_000_000, 1, 0
-    device = clock
-    while done < kernels:
-        rows: dict[str, list[tuple[object, ...]]] = {table: [] for table in _TABLES}
+Rows = dict[str, list[tuple[object, ...]]]
+
+
+def _steps(kernels: int, chance: random.Random) -> Iterator[Rows]:
+    program = _Program(chance)
+    while program.kernels < kernels:
+        program.rows = {table: [] for table in _TABLES}
         for thread in _THREADS:
-            step_start, lanes = clock, []
-            for layer in range(_LAYERS):
-                layer_start = clock = clock + 500
-                for operation in range(_OPERATIONS):
-                    operation_start = clock = clock + 300
-                    graph = operation % 4 == 3 and layer % 4 == 0
-                    for number in range(1 if graph else 5):
-                        clock += 200 + chance.randrange(100)
-                        correlation += 1
-                        name = _GRAPH if graph else _LAUNCH
-                        rows["CUPTI_ACTIVITY_KIND_RUNTIME"].append(
-                            (clock, clock + 4000, 0, thread, correlation, name, 0, None)
-                        )
-                        device = max(device, clock + 6000)
-                        for node in range(_NODES if graph else 1):
-                            duration = 1500 + chance.randrange(6000)
-                            kernel = _FIRST_KERNEL + (layer * 13 + operation * 5 + number + node) % _KERNELS
-                            rows["CUPTI_ACTIVITY_KIND_KERNEL"].append(
-                                (
-                                    device,
-                                    device + duration,
-                                    0,
-                                    1,
-                                    None,
-                                    7,
-                                    correlation,
-                                    _PROCESS,
-                                    kernel,
-                                    kernel,
-                                    None,
-                                    0,
-                                    0,
-                                )
-                                + (
-                                    32,
-                                    128,
-                                    1,
-                                    1,
-                                    256,
-                                    1,
-                                    1,
-                                    0,
-                                    1024,
-                                    0,
-                                    0,
-                                    done,
-                                    1024,
-                                    node + 1 if graph else None,
-                                    0,
-                                )
-                            )
-                            device += duration + 400
-                            done += 1
-                        clock += 4000
-                    correlation += 1
-                    rows["CUPTI_ACTIVITY_KIND_RUNTIME"].append(
-                        (clock, clock + 100, 0, thread, correlation, _OTHER, 0, None)
-                    )
-                    clock += 300
-                    lanes.append((operation_start, clock, _FIRST_RANGE + 100 + operation, 1))
-                clock += 200
-                lanes.append((layer_start, clock, _FIRST_RANGE + 1 + layer, 0))
-            clock += 1000
-            lanes.append((step_start, clock, _FIRST_RANGE, 0))
-            for start, end, name, domain in sorted(lanes):
-                rows["NVTX_EVENTS"].append(
-                    (start, end, 59, None, None, None, None, thread, None, name, domain) + (None,) * 8
-                )
-        yield rows
+            program.step(thread)
+        yield program.rows
+
+
+class _Program:
+    """The made-up program, at some moment of its run; times in ns."""
+
+    def __init__(self, chance: random.Random) -> None:
+        self.rows: Rows = {}
+        self.kernels = 0
+        self._chance = chance
+        self._clock = self._device = 1_000_000_000
+        self._correlation = 0
+
+    def step(self, thread: int) -> None:
+        """One step: its calls, kernels and ranges."""
+        ranges, started = [], self._clock
+        for layer in range(_LAYERS):
+            layer_started = self._pass(500)
+            for operation in range(_OPERATIONS):
+                operation_started = self._pass(300)
+                self._operate(thread, layer, operation)
+                ranges.append((operation_started, self._pass(300), _FIRST_RANGE + 100 + operation, 1))
+            ranges.append((layer_started, self._pass(200), _FIRST_RANGE + 1 + layer, 0))
+        ranges.append((started, self._pass(1000), _FIRST_RANGE, 0))
+        for start, end, name, domain in sorted(ranges):
+            row = (start, end, 59, None, None, None, None, thread, None, name, domain, *[None] * 8)
+            self.rows["NVTX_EVENTS"].append(row)
+
+    def _operate(self, thread: int, layer: int, operation: int) -> None:
+        graph = operation % 4 == 3 and layer % 4 == 0
+        for number in range(1 if graph else 5):
+            self._pass(200 + self._chance.randrange(100))
+            self._call(thread, _GRAPH if graph else _LAUNCH, 4000)
+            for node in range(_NODES if graph else 1):
+                name = (layer * 13 + operation * 5 + number + node) % _KERNELS
+                self._run(_FIRST_KERNEL + name, node + 1 if graph else None)
+        self._call(thread, _OTHER, 100)
+
+    def _call(self, thread: int, name: int, duration: int) -> None:
+        self._correlation += 1
+        row = (self._clock, self._clock + duration, 0, thread, self._correlation, name, 0, None)
+        self.rows["CUPTI_ACTIVITY_KIND_RUNTIME"].append(row)
+        self._device = max(self._device, self._clock + 6000)
+        self._pass(duration)
+
+    def _run(self, name: int, node: int | None) -> None:
+        start = self._device
+        end = self._device = start + 1500 + self._chance.randrange(6000)
+        where = (0, 1, None, 7, self._correlation, _PROCESS)
+        shape = (32, 128, 1, 1, 256, 1, 1, 0, 1024, 0, 0)
+        row = (start, end, *where, name, name, None, 0, 0, *shape, self.kernels, 1024, node, 0)
+        self.rows["CUPTI_ACTIVITY_KIND_KERNEL"].append(row)
+        self._device += 400
+        self.kernels += 1
+
+    def _pass(self, duration: int) -> int:
+        self._clock += duration
+        return self._clock

@@ -2,8 +2,10 @@
 
 python benchmarks/ingest.py --data FOLDER [--sizes 100000 1000000] [--rounds 3] [--nsys PATH] [--json FILE]
 
-Exports that FOLDER lacks are made there (benchmarks/exports.py). Every measurement is a process of its own; the tools
-take turns inside each round, and medians are printed. Two times are told of ours: `command` is the whole process
+Exports that FOLDER lacks are made there (benchmarks/exports.py). Every measurement is a process of its own;
+the tools
+take turns inside each round, and medians are printed. Two times are told of ours: `command` is the whole
+process
 with Python's start, as of nsys; `work` is what it spends from opening the file to the last row of the answer.
 """
 
@@ -30,16 +32,21 @@ from exports import write_export
 
 # What nsys' own cuda_gpu_kern_sum tells, with the exact median.
 SUMMARY = """
-SELECT name, count(*) AS kernels, CAST(sum(end_ns - start_ns) AS BIGINT) AS total_ns, avg(end_ns - start_ns) AS mean_ns,
-    quantile_cont(end_ns - start_ns, 0.5) AS p50_ns, min(end_ns - start_ns) AS min_ns, max(end_ns - start_ns) AS max_ns,
+SELECT
+    name, count(*) AS kernels, CAST(sum(end_ns - start_ns) AS BIGINT) AS total_ns,
+    avg(end_ns - start_ns) AS mean_ns, quantile_cont(end_ns - start_ns, 0.5) AS p50_ns,
+    min(end_ns - start_ns) AS min_ns, max(end_ns - start_ns) AS max_ns,
     stddev_samp(end_ns - start_ns) AS stddev_ns
 FROM kernel GROUP BY name ORDER BY total_ns DESC, name
 """
 # What nsys' own nvtx_gpu_proj_sum tells: all ranges with all that was launched inside them, by name.
 PROJECTION = """
-SELECT domain, name, style, count(*) AS ranges, CAST(sum(projected_end_ns - projected_start_ns) AS BIGINT) AS total_ns,
+SELECT
+    domain, name, style, count(*) AS ranges,
+    CAST(sum(projected_end_ns - projected_start_ns) AS BIGINT) AS total_ns,
     CAST(sum(end_ns - start_ns) AS BIGINT) AS host_ns, avg(projected_end_ns - projected_start_ns) AS mean_ns,
-    quantile_cont(projected_end_ns - projected_start_ns, 0.5) AS p50_ns, CAST(sum(launches) AS BIGINT) AS launches
+    quantile_cont(projected_end_ns - projected_start_ns, 0.5) AS p50_ns,
+    CAST(sum(launches) AS BIGINT) AS launches
 FROM "range" WHERE launches > 0 GROUP BY ALL ORDER BY total_ns DESC, name, domain, style
 """
 BY_PATH = """
@@ -150,7 +157,8 @@ def _process(command: Sequence[str]) -> Cost:
 
 
 def _ask(where: str, sql: str) -> int:
-    """In a process of its own: ask a report or a run once, and tell how long that took without Python's start."""
+    """In a process of its own: ask a report or a run once, and tell how long that took without Python's
+    start."""
     import duckdb  # noqa: F401
     import numpy  # noqa: F401
 

@@ -1,4 +1,5 @@
-"""A report opened for one question: only what the question reads is built, in memory, and nothing is written."""
+"""A report opened for one question: only what the question reads is built, in memory, and nothing is
+written."""
 
 from __future__ import annotations
 
@@ -13,8 +14,8 @@ _NSYS = ("nsys-sqlite", "nsys-parquet")
 def open_report(report: LooseReport, sql: str) -> Store:
     """An open store with the evidence of one report that `sql`, one SELECT, reads.
 
-    Other tables may be empty and other columns NULL, so it answers this SQL and no other. Raises BadReport for a
-    report that cannot be read.
+    Other tables may be empty and other columns NULL, so it answers this SQL and no other. Raises BadReport for
+    a report that cannot be read.
     """
     connection = empty_store()
     if report.form in _NSYS:

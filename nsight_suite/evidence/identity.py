@@ -11,7 +11,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path, PurePosixPath
 
 from nsight_suite.evidence.readers import ncu_csv, ncu_rep
-from nsight_suite.evidence.readers.nsys_export import Export, find, opened
+from nsight_suite.evidence.readers.nsys_export import Export, find, open_export
 
 _NO_HOST = frozenset({"", "localhost", "127.0.0.1", "::1", "local (cli)"})
 _UUID = re.compile(r"(?:gpu-)?([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})")
@@ -41,7 +41,7 @@ def identity(path: Path, form: str) -> Identity:
     """The origin of a report. Raises BadReport for one that cannot be read."""
     match form:
         case "nsys-sqlite" | "nsys-parquet":
-            with opened(path) as export:
+            with open_export(path) as export:
                 return _of_nsys(export)
         case "ncu-csv":
             return _of_ncu(*ncu_csv.identity(path))

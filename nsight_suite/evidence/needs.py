@@ -29,7 +29,8 @@ class Needs:
 
 
 def needs_of(connection: Any, sql: str) -> Needs | None:
-    """What one SELECT reads, through views as well; None when that cannot be told, so that all may be needed."""
+    """What one SELECT reads, through views as well; None when that cannot be told, so that all may be
+    needed."""
     seen: set[str] = set()
     columns: set[str] | None = set()
     waiting = [sql]
@@ -67,7 +68,8 @@ def _parts(connection: Any, sql: str) -> Needs | None:
 
 
 def _takes_all(select: Mapping[str, Any]) -> bool:
-    """Whether a SELECT takes all columns of a table of the evidence; those of a WITH table are told by its own."""
+    """Whether a SELECT takes all columns of a table of the evidence; those of a WITH table are told by its
+    own."""
     if not any(node.get("type") == "STAR" for node in _nodes(select.get("select_list"))):
         return False
     sources = [select.get("from_table")]

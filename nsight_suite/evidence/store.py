@@ -234,7 +234,8 @@ def _create_view(connection: duckdb.DuckDBPyConnection, table: Table, path: Path
 
 
 def _limits() -> dict[str, str]:
-    """Memory for a question: half of the machine's, at most 4 GB. What does not fit goes to a temporary folder."""
+    """Memory for a question: half of the machine's, at most 4 GB. What does not fit goes to a temporary
+    folder."""
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     limit = min(memory // 2, 4 * 1000**3)
     folder = Path(tempfile.gettempdir()) / f"nsight-suite-{os.getpid()}"

@@ -1,6 +1,8 @@
-"""The calls and ranges of one thread, window after window of time → who encloses whom, and what ran inside each range.
+"""The calls and ranges of one thread, window after window of time → who encloses whom, and what ran inside
+each range.
 
-Everything is arrays of numbers, a row per call or range. What reaches beyond a window (ranges still open, calls that
+Everything is arrays of numbers, a row per call or range. What reaches beyond a window (ranges still open,
+calls that
 have not returned) is carried into the next one, so a capture of any length needs the memory of one window.
 """
 
@@ -45,16 +47,18 @@ class Paths:
         return known[inverse] if len(unique) else np.empty(0, np.int64)
 
     def _names(self, domains: Integers, labels: Integers, styles: Integers) -> Integers:
-        # One number per name, since numpy finds distinct numbers much faster than distinct rows. There are few domains.
+        # One number per name, since numpy finds distinct numbers much faster than distinct rows. There are few
+        # domains.
         known = np.unique(domains)
         keys = (labels * len(known) + np.searchsorted(known, domains)) * 2 + styles
-        unique, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
+        _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
         names = zip(domains[first].tolist(), labels[first].tolist(), styles[first].tolist(), strict=True)
         numbers = [self.nodes.setdefault(name, len(self.nodes)) for name in names]
         return np.array(numbers, np.int64)[inverse] if numbers else np.empty(0, np.int64)
 
     def rows(self) -> Rows:
-        """One row per path: path_id, parent (-1 for none), domain, label and style (1 push/pop, 0 start/end)."""
+        """One row per path: path_id, parent (-1 for none), domain, label and style (1 push/pop, 0
+        start/end)."""
         keys = np.fromiter(self.numbers, np.int64, len(self.numbers))
         nodes = np.array(list(self.nodes), np.int64).reshape(-1, 3)[keys & 0xFFFFFFFF]
         return {
@@ -80,8 +84,8 @@ class Lane:
 
 @dataclass(frozen=True)
 class Advance:
-    """What a window brought to light of a thread: calls with their ranges, calls that only wrap others, and ranges
-    that nothing can be added to any more, with all that ran inside them."""
+    """What a window brought to light of a thread: calls with their ranges, calls that only wrap others, and
+    ranges that nothing can be added to any more, with all that ran inside them."""
 
     calls: Rows
     wrappers: Rows
@@ -127,7 +131,8 @@ def _flat(ranges: Rows, paths: Paths) -> Rows:
 def _without_wrappers(calls: Rows, until: int) -> tuple[Rows, Rows, Rows]:
     """Calls that do the work, calls that wrap such or are wrapped, and calls to be looked at again later.
 
-    A runtime call contains the driver call that does its work. Of such a nest the calls that device records name
+    A runtime call contains the driver call that does its work. Of such a nest the calls that device records
+    name
     are kept, or the outermost when none is, so that one launch stays one launch. Waits nest among themselves.
     """
     calls = sorted_rows(calls)
@@ -217,8 +222,8 @@ def _captured(marks: Rows, at: Integers, depth: int) -> tuple[Integers, int]:
 def counted_to(end: Integers, closed: Integers, latest: int) -> Integers:
     """Until when a range counts what ran, as nsys itself does in its projection.
 
-    A range that was never closed (2) counts until the last NVTX event, one that another thread closed (1) nothing.
-    `latest` is the last start of all ranges.
+    A range that was never closed (2) counts until the last NVTX event, one that another thread closed (1)
+    nothing. `latest` is the last start of all ranges.
     """
     last = int(end[end != LAST].max(initial=latest))
     return np.select([closed == 1, closed == 2], [np.int64(FIRST), np.int64(last)], end)

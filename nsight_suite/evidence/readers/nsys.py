@@ -1,7 +1,8 @@
-"""An nsys export → ranges, launches, kernels, memory operations, waits, other API calls, and what they leave in doubt.
+"""An nsys export → ranges, launches, kernels, memory operations, waits, other API calls, and what they leave
+in doubt.
 
-The columns at hand are staged in a schema `nsys`; plain SQL files beside this module turn them into evidence, and
-`lanes` finds which ranges enclose which calls.
+The columns at hand are staged in a schema `nsys`; plain SQL files beside this module turn them into evidence,
+and `lanes` finds which ranges enclose which calls.
 """
 
 from __future__ import annotations
@@ -144,15 +145,15 @@ def read(
 ) -> None:
     """Insert the rows of one nsys export, an SQLite file or a folder of Parquet files.
 
-    With `needs` only what these name is read; other tables may stay empty, other columns NULL. Raises BadReport for
-    an export that is empty, cut off, damaged or foreign; then nothing is inserted.
+    With `needs` only what these name is read; other tables may stay empty, other columns NULL. Raises
+    BadReport for an export that is empty, cut off, damaged or foreign; then nothing is inserted.
     """
     connection.execute("CREATE SCHEMA nsys")
     connection.execute("SET VARIABLE pass_name = $name", {"name": pass_name})
     try:
         with open_export(path) as export:
             _refuse_foreign(export)
-            if needs and needs.tables <= {"kernel"} and not needs.columns_of('kernel') - _KERNELS_ALONE.keys():
+            if needs and needs.tables <= {"kernel"} and not needs.columns_of("kernel") - _KERNELS_ALONE.keys():
                 _read_kernels_alone(connection, export, needs)
                 return
             if needs and needs.tables <= _RANGE_TABLES and not needs.columns_of("range") & _LAUNCHES_OF_RANGES:
@@ -182,7 +183,8 @@ def _read_all(connection: Connection, export: Export, path: Path, pass_name: str
 
 
 def _read_kernels_alone(connection: Connection, export: Export, needs: Needs) -> None:
-    """Kernels as a view over the decoded cells: what a question about kernels alone needs, at the least cost."""
+    """Kernels as a view over the decoded cells: what a question about kernels alone needs, at the least
+    cost."""
     table = find(export, KERNELS.table)
     if table is None:
         return
@@ -203,7 +205,7 @@ def _refuse_foreign(export: Export) -> None:
     if not any(find(export, table) for table in known):
         seen = ", ".join(sorted(export.tables())[:8]) or "none"
         raise BadReport(
-            f"{export.path.name} is no export of Nsight Systems: it has none of its tables. Tables seen: {seen}.",
+            f"{export.path.name} is no export of Nsight Systems: it has none of its tables, but {seen}.",
             "Export a report with nsys export --type sqlite.",
         )
 
@@ -217,7 +219,7 @@ def _stage(connection: Connection, export: Export, tell: _Telling) -> dict[str, 
     odd = {}
     for name, staged in STAGED.items():
         table = find(export, staged.table) or staged.table
-        odd[table] = stage(connection, export, table, f"nsys.{name}", staged.columns, tell.rows)
+        odd[table] = stage(connection, export, table, f"nsys.{name}", staged.columns, told=tell.rows)
     for name, kind in (("memcpy", 2), ("memset", 3)):
         connection.execute(_RECORDS.format(kind=kind, table=f"nsys.{name}"))
     connection.execute("CREATE TABLE nsys.kernel_name (demangledName BIGINT, shortName BIGINT)")
@@ -284,7 +286,8 @@ def _sql(step: str) -> str:
 
 
 class _Telling:
-    """How far it has come, in rows: every table is read once, kernels twice, calls and ranges are placed as well."""
+    """How far it has come, in rows: every table is read once, kernels twice, calls and ranges are placed as
+    well."""
 
     def __init__(self, export: Export, progress: Progress | None) -> None:
         self._progress = progress

@@ -1,9 +1,11 @@
-"""Staged API calls and NVTX ranges → launches, waits, other calls, ranges and their paths, window after window."""
+"""Staged API calls and NVTX ranges → launches, waits, other calls, ranges and their paths, window after
+window."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -18,54 +20,8 @@ from nsight_suite.evidence.store import Connection
 WINDOW_ROWS = 1_000_000
 _SAMPLED = 1000
 
-_RANGES = """
-SELECT
-    nvtx.row,
-    thread.process,
-    thread.thread,
-    CAST(nvtx.eventType IN (59, 70) AS BIGINT) AS style,
-    CASE WHEN nvtx."end" IS NULL THEN 2 WHEN nvtx.endGlobalTid <> nvtx.globalTid THEN 1 ELSE 0 END AS closed,
-    coalesce(domain.label, -1) AS domain,
-    CASE WHEN string_label.told THEN string_label.label ELSE coalesce(text_label.label, string_label.label, {unnamed}) END
-        AS label,
-    coalesce(nvtx.int64Value, nvtx.uint64Value, nvtx.int32Value, nvtx.uint32Value, 0) AS payload,
-    CAST(coalesce(nvtx.int64Value, nvtx.uint64Value, nvtx.int32Value, nvtx.uint32Value) IS NOT NULL AS BIGINT) AS paid,
-    nvtx."start",
-    greatest(coalesce(nvtx."end", {last}), nvtx."start") AS "end",
-    -- As nsys itself counts: until the last NVTX event when a range was never closed, nothing when another thread
-    -- closed it.
-    CASE
-        WHEN nvtx."end" IS NULL THEN {last_event}
-        WHEN nvtx.endGlobalTid <> nvtx.globalTid THEN {first}
-        ELSE greatest(nvtx."end", nvtx."start")
-    END AS counted_to
-FROM nsys.nvtx AS nvtx
-JOIN nsys.thread ON thread.global_tid = nvtx.globalTid
-LEFT JOIN nsys.domain ON domain.global_pid = thread.global_pid AND domain.domain_id = nvtx.domainId
-LEFT JOIN nsys.string_label ON string_label.id = nvtx.textId
-LEFT JOIN nsys.label AS text_label ON text_label.name = CASE WHEN nvtx.text <> '' THEN nvtx.text END
-WHERE nvtx.eventType IN (59, 60, 70, 71) AND nvtx."start" >= {begin} AND nvtx."start" < {end}
-ORDER BY nvtx."start", "end" DESC, nvtx.row
-"""
 _LAST_EVENT = """
 SELECT coalesce(greatest(max("start"), max("end")), 0) FROM nsys.nvtx WHERE eventType IN (59, 60, 70, 71)
-"""
-_CALLS = """
-SELECT
-    row, process, thread, coalesce(correlation_id, -1) AS correlation_id, correlation_id IS NULL AS uncorrelated,
-    coalesce(name_id, -1) AS name_id, kind, operations, kernels, timed,
-    coalesce(CAST(device_ns AS BIGINT), 0) AS device_ns,
-    coalesce(first_ns, {last}) AS first_ns,
-    coalesce(last_ns, {first}) AS last_ns,
-    start_ns AS "start",
-    greatest(coalesce(end_ns, start_ns), start_ns) AS "end"
-FROM window_call
-WHERE kind IN (0, 1, 2, 3, 4)
-ORDER BY start_ns, "end" DESC, row
-"""
-_CAPTURES = """
-SELECT thread, start_ns AS "start", CASE kind WHEN 5 THEN 1 ELSE -1 END AS step
-FROM window_call WHERE kind IN (5, 6) ORDER BY start_ns, row
 """
 
 
@@ -78,8 +34,7 @@ class _Process:
 
 def read_calls(connection: Connection, told: Callable[[int], None] = lambda rows: None) -> None:
     """Fill launch, sync, api_call, range and path from the staged tables of the schema nsys."""
-    (unnamed,) = _column(connection, "SELECT label FROM nsys.label WHERE name = '<unnamed>'")
-    (last_event,) = _column(connection, _LAST_EVENT)
+    connection.execute(f"SET VARIABLE last_event = ({_LAST_EVENT})")
     paths = Paths()
     lanes_of = _lanes(connection, paths)
     process_of = dict(connection.execute("SELECT thread, process FROM nsys.thread").fetchall())
@@ -89,12 +44,11 @@ def read_calls(connection: Connection, told: Callable[[int], None] = lambda rows
         connection.execute(f"SET VARIABLE window_start = {begin}; SET VARIABLE window_end = {end}")
         connection.execute(_sql("window"))
         connection.execute(_sql("other_calls"))
-        bounds = {"begin": begin, "end": end, "first": FIRST, "last": LAST, "last_event": last_event}
-        ranges = _fetch(connection, _RANGES.format(unnamed=unnamed, **bounds))
+        ranges = _fetch(connection, _sql("window_ranges"))
         ranges["range_id"] = np.arange(next_range, next_range + count(ranges), dtype=np.int64)
         next_range += count(ranges)
-        calls = _fetch(connection, _CALLS.format(first=FIRST, last=LAST))
-        captures = _fetch(connection, _CAPTURES)
+        calls = _fetch(connection, _sql("window_calls"))
+        captures = _fetch(connection, _sql("window_captures"))
         connection.execute("DROP TABLE window_call; DROP TABLE window_record")
         ranges_by, calls_by, captures_by = (_by_thread(rows) for rows in (ranges, calls, captures))
         found: list[tuple[int, lanes.Advance]] = []
@@ -118,7 +72,8 @@ def read_calls(connection: Connection, told: Callable[[int], None] = lambda rows
 
 
 def _lanes(connection: Connection, paths: Paths) -> dict[int, Lane]:
-    """A lane per thread. Launches are numbered thread by thread, so each begins where the one before may end."""
+    """A lane per thread. Launches are numbered thread by thread, so each begins where the one before may
+    end."""
     found, first = {}, 0
     for thread, calls in connection.execute("SELECT thread, calls FROM nsys.thread ORDER BY thread").fetchall():
         found[thread] = Lane(paths, first)
@@ -136,8 +91,7 @@ def _windows(connection: Connection) -> Iterator[tuple[int, int]]:
         starts = _column(connection, f"{sample.format('api')} UNION ALL {sample.format('nvtx')} ORDER BY 1")[
             every::every
         ]
-    bounds = [FIRST, *dict.fromkeys(starts), LAST]
-    yield from zip(bounds[:-1], bounds[1:], strict=True)
+    yield from pairwise([FIRST, *dict.fromkeys(starts), LAST])
 
 
 def _adopt(process: _Process, ranges: Rows, number: int, steps: list[lanes.Advance], paths: Paths) -> None:

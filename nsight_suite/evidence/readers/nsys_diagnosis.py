@@ -77,8 +77,8 @@ def doubts_of_export(export: Export, origin: Origin, staged: Mapping[str, Staged
             told = "NVTX was not traced, so no kernel belongs to a range. Capture with -t cuda,nvtx."
         else:
             told = (
-                "The export has no NVTX events, so no kernel belongs to a range or case. Capture with -t cuda,nvtx, "
-                "and check that the program makes ranges."
+                "The export has no NVTX events, so no kernel belongs to a range or case. Capture with "
+                "-t cuda,nvtx, and check that the program makes ranges."
             )
         yield "no-range-table", "NVTX_EVENTS", told
     if find(export, "StringIds") is None:
@@ -135,15 +135,15 @@ def _doubts_of_version(origin: Origin) -> Iterator[Doubt]:
         yield (
             "schema-newer-major",
             version or "",
-            f"The export's schema {version} is a new generation behind {newest}, the newest that is known here. "
+            f"The export's schema {version} is a generation newer than {newest}, the newest that is known. "
             "Columns may have another meaning: check some figures against nsys stats before they are used.",
         )
     elif (int(match[1]), int(match[2])) > NEWEST_SCHEMA:
         yield (
             "schema-newer-minor",
             version or "",
-            f"The export's schema {version} is newer than {newest}. All columns that are needed were looked for; "
-            "what is new in it is not read.",
+            f"The export's schema {version} is newer than {newest}. All columns that are needed were looked "
+            "for; what is new in it is not read.",
         )
 
 
@@ -154,8 +154,8 @@ def _doubts_of_diagnostics(export: Export) -> Iterator[Doubt]:
         yield (
             "records-dropped",
             "DIAGNOSTIC_EVENT",
-            f"{dropped} messages of nsys say that records were dropped or lost, so counts and sums may be too low. "
-            "Capture a shorter stretch, or fewer kinds of events.",
+            f"{dropped} messages of nsys say that records were dropped or lost, so counts and sums may be too "
+            "low. Capture a shorter stretch, or fewer kinds of events.",
         )
     if ended := sum(bool(_ENDED.search(word)) for word in words):
         yield (
@@ -167,7 +167,8 @@ def _doubts_of_diagnostics(export: Export) -> Iterator[Doubt]:
 
 
 def _traced(capture: Mapping[str, list[str]], what: str) -> bool | None:
-    """Whether a kind of events was collected: by the list of event types, else by the settings of the processes."""
+    """Whether a kind of events was collected: by the list of event types, else by the settings of the
+    processes."""
     if events := capture.get("CAPTURE_EVENT_TYPE"):
         return any(event.upper().startswith(what) for event in events)
     settings = [

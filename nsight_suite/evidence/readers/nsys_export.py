@@ -1,7 +1,9 @@
 """Reading tables of an nsys export, whatever its version, without ever writing to it.
 
-An export is an SQLite file or a folder of Parquet files. Tables and columns come and go with the version of nsys, so
-they are looked for, never assumed; one that is missing becomes NULL of its type. DuckDB's own SQLite extension must
+An export is an SQLite file or a folder of Parquet files. Tables and columns come and go with the version of
+nsys, so
+they are looked for, never assumed; one that is missing becomes NULL of its type. DuckDB's own SQLite extension
+must
 be downloaded, so cells come from the file's pages (sqlite_pages), or through SQLite where those are unusual.
 """
 
@@ -63,12 +65,12 @@ class Export(Protocol):
         lacks one or where a cell has another type. Returns how many such cells there are.
         """
 
-
     def arrays(self, table: str, columns: Columns) -> Batch:
         """Columns of a whole table, which may lack some of them or be missing, in memory."""
 
     def keep(self, connection: Connection, table: str, columns: Columns, needed: Collection[str]) -> None:
-        """A table as the view `batch`, as long as the connection lasts. Columns that are not needed may be NULL."""
+        """A table as the view `batch`, as long as the connection lasts. Columns that are not needed may be
+        NULL."""
 
 
 @dataclass(frozen=True)
@@ -112,6 +114,7 @@ def stage(
     table: str,
     into: str,
     columns: Columns,
+    *,
     told: Callable[[int], None] = lambda rows: None,
 ) -> int:
     """Copy columns of an export's table, with its position as `row`, to the new table `into`.
@@ -356,7 +359,9 @@ class ParquetExport:
     def _view(self, connection: Connection, table: str, columns: Columns) -> None:
         types = self._types(table)
         cells = ", ".join(
-            f'TRY_CAST("{name}" AS {kind}) AS "{name}"' if name in types else f'CAST(NULL AS {kind}) AS "{name}"'
+            f'TRY_CAST("{name}" AS {kind}) AS "{name}"'
+            if name in types
+            else f'CAST(NULL AS {kind}) AS "{name}"'
             for name, kind in columns.items()
         )
         source = self._source(table, "file_row_number = true")

@@ -1,9 +1,11 @@
 """Columns of an SQLite table, decoded straight from its pages with numpy.
 
-SQLite's own virtual machine hands over a cell at a time, which costs several times more than reading the file. Most
-tables of an nsys export are plain: rowid tables whose rows fit their pages. Their cells are decoded here, all rows of
-many pages at once. Whatever is not plain (a database in WAL mode or in UTF-16, a damaged page) raises Unusual, and
-the caller asks SQLite instead. Sources: https://www.sqlite.org/fileformat2.html, sections 1.3, 1.6 and 2.1.
+SQLite's own virtual machine hands over a cell at a time, which costs several times more than reading the file.
+Most
+tables of an nsys export are plain: rowid tables whose rows fit their pages. Their cells are decoded here, all
+rows of
+many pages at once. Whatever is not plain (a database in WAL mode or in UTF-16, a damaged page) raises Unusual,
+and the caller asks SQLite instead. Sources: https://www.sqlite.org/fileformat2.html, sections 1.3, 1.6 and 2.1.
 """
 
 from __future__ import annotations
@@ -26,7 +28,8 @@ _TABLE_INTERIOR, _TABLE_LEAF = 5, 13
 _PAGES_AT_ONCE = 1000
 _AHEAD = 4
 
-# By serial type: how many bytes a cell takes, and how far right a big-endian word that starts with it is shifted.
+# By serial type: how many bytes a cell takes, and how far right a big-endian word that starts with it is
+# shifted.
 _SMALL = 256
 _LENGTH = np.array(
     [0, 1, 2, 3, 4, 6, 8, 8, 0, 0, 0, 0] + [(s - 12) >> 1 for s in range(12, _SMALL)], dtype=np.int64

@@ -1,8 +1,8 @@
 """Which ranges of a thread enclose which moments: exact, for any family of ranges, in time n log n.
 
-A range encloses a call when it holds it from start to return, ends included. Of all ranges that enclose a call the
-innermost is the one that starts last, and ends first among those; twins count in their order. Ranges mostly nest,
-but nothing here relies on it: those of two NVTX domains may cross.
+A range encloses a call when it holds it from start to return, ends included. Of all ranges that enclose a call
+the innermost is the one that starts last, and ends first among those; twins count in their order. Ranges mostly
+nest, but nothing here relies on it: those of two NVTX domains may cross.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 Integers = NDArray[np.int64]
 
-# After so many steps from range to range the rest is looked up in a tree, so that deep or odd nesting costs no more
-# than its logarithm.
+# After so many steps from range to range the rest is looked up in a tree, so that deep or odd nesting costs no
+# more than its logarithm.
 _STEPS = 24
 _LARGEST = np.iinfo(np.int64).max
 _SMALLEST = np.iinfo(np.int64).min
@@ -135,7 +135,8 @@ class Ranges:
             # A left child has nothing before it below its parent: go on at the subtree before.
             left = node[active] % 2 == 0
             node[active] = np.where(left, node[active] // 2 - 1, node[active] // 2)
-            # From a right child the parent holds the child itself, which is known not to do, and its left sibling.
+            # From a right child the parent holds the child itself, which is known not to do, and its left
+            # sibling.
             active = active[node[active] >= 0]
             height += 1
         for reached, height in climbed:
@@ -201,8 +202,8 @@ class Extremes:
 def _reduced(pick: np.ufunc, values: Integers, first: Integers, behind: Integers) -> Integers:
     if not len(first):
         return np.empty(0, np.int64)
-    # reduceat takes pairs of bounds; the results of the stretches between them are dropped. A last bound may not
-    # lie at the end of the array, so one value is added that no stretch holds.
+    # reduceat takes pairs of bounds; the results of the stretches between them are dropped. A last bound may
+    # not lie at the end of the array, so one value is added that no stretch holds.
     padded = np.append(values, values[-1:])
     bounds = np.column_stack([first, behind]).ravel()
     found: Integers = pick.reduceat(padded, bounds)[::2]

@@ -26,7 +26,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent))
+# Run from the checkout, installed or not; so are the processes that it starts.
+_PATHS = (str(Path(__file__).parent), str(Path(__file__).parents[1]))
+sys.path[:0] = _PATHS
 
 from exports import write_export
 
@@ -142,9 +144,10 @@ def _tasks(export: Path, run: Path, nsys: str | None) -> Mapping[str, Callable[[
 
 
 def _process(command: Sequence[str]) -> Cost:
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(_PATHS)}
     started = time.perf_counter()
     with tempfile.TemporaryFile() as output:
-        process = subprocess.Popen(command, stdout=output, stderr=subprocess.DEVNULL)
+        process = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT, env=environment)
         _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
         elapsed = time.perf_counter() - started

@@ -16,7 +16,7 @@ from tiny_export import Call, Kernel, Range, make_export
 
 from nsight_suite.errors import BadReport, CannotAnswer, SuiteError, UsageError
 from nsight_suite.evidence.ingested import rebuild
-from nsight_suite.evidence.store import open_store
+from nsight_suite.evidence.store import bare_connection, open_store
 from nsight_suite.ingesting import Options, ingest
 from nsight_suite.ingesting.making import Ingested
 from nsight_suite.ingesting.overview import as_text
@@ -184,6 +184,7 @@ def test_a_page_after_a_megabyte_of_output_is_found(tmp_path: Path) -> None:
         ("r.csv", b"\xff\xfe" + "a,b".encode("utf-16-le"), "text without a table"),
         ("r.bin", b"\x00\x01\x02\x03", "binary"),
         ("r.json", b'{"traceEvents": []}', "JSON"),
+        ("timing.jsonl", b'{"table": "sample"}\n', "records of a driver"),
         ("r.py", b"print()\n", "text without a table"),
     ],
 )
@@ -478,6 +479,35 @@ def test_strangers_do_not_merge_unless_asked(
     nothing_else(tmp_path, "a.sqlite", "b.sqlite")
     made = ingest(reports, tmp_path / "run", Options(merge_anyway=True))
     assert count(made.run, "kernel") == 5
+
+
+def as_parquet(export: Path) -> Path:
+    """The same export as nsys writes it with --type parquetdir."""
+    folder = export.with_name(f"{export.stem}_pqtdir")
+    folder.mkdir()
+    with closing(sqlite3.connect(export)) as source, bare_connection() as target:
+        tables = [row[0] for row in source.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+        for table in tables:
+            columns = [f'"{row[1]}" {row[2]}' for row in source.execute(f"PRAGMA table_info({table})")]
+            target.execute(f"CREATE TABLE {table} ({', '.join(columns).replace('INTEGER', 'BIGINT')})")
+            marks = ", ".join("?" * len(columns))
+            if rows := source.execute(f"SELECT * FROM {table}").fetchall():
+                target.executemany(f"INSERT INTO {table} VALUES ({marks})", rows)
+            target.execute(f"COPY {table} TO '{folder}/{table}.parquet'")
+    return folder
+
+
+def test_a_folder_of_parquet_files_is_a_report(tmp_path: Path) -> None:
+    folder = as_parquet(of(tmp_path / "a.sqlite", 2, {}, A_GPU))
+    run = ingest([folder], tmp_path / "run").run
+    assert run.read_run()["passes"] == ["a"]
+    assert count(run, "kernel") == 2
+    before = {path.name: path.read_bytes() for path in run.evidence.iterdir()}
+    rebuild(run)
+    assert {path.name: path.read_bytes() for path in run.evidence.iterdir()} == before
+    stranger = of(tmp_path / "b.sqlite", 3, {"DEVICE_DISPLAY_NAME": "planted-host-b"}, A_GPU)
+    with pytest.raises(UsageError, match=r"b\.sqlite is of another host than a_pqtdir"):
+        ingest([folder, stranger], tmp_path / "other")
 
 
 def test_only_what_both_tell_is_compared(tmp_path: Path) -> None:

@@ -118,6 +118,10 @@ def _text(path: Path, head: bytes, text: str) -> Form:
     # print much before the first row.
     if _TOOLS_WORDS.search(head) or (len(head) == _HEAD_BYTES and _holds(path, b'"Kernel Name"')):
         return Form.NCU_CSV
+    if text.startswith('{"table":'):
+        raise _foreign(
+            path, "the records of a driver of this suite", "Take them with capture NAME --reports DIR."
+        )
     if text.lstrip().startswith("{"):
         raise _foreign(path, "JSON", _NSYS_EXPORT)
     what = "text without a table of ncu's or nsight-python's"

@@ -43,7 +43,7 @@ from nsight_suite.versions import library_versions
 
 # What the analysis imports only where it is used: if any is missing, that is told before anything is measured.
 FOR_THE_ANALYSIS = (
-    *("adbc_driver_manager", "adbc_driver_sqlite", "duckdb", "jinja2", "markupsafe", "matplotlib", "numpy"),
+    *("duckdb", "jinja2", "markupsafe", "matplotlib", "numpy"),
     *("pandas", "rich", "sqlite_utils", "tabulate"),
 )
 

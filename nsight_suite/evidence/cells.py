@@ -50,6 +50,10 @@ def sqlite_cells(path: Path) -> Iterator[Database]:
             # SQLite's own loops hear Ctrl-C only here.
             connection.set_progress_handler(lambda: 0, _STEPS)
             yield _Sqlite(connection)
+    except (
+        UnicodeDecodeError
+    ) as error:  # SQLite quotes the damaged schema in its message, and Python reads that
+        raise BadReport(f"{path.name} is damaged: its schema is not text.") from error
     except sqlite3.Error as error:
         if getattr(error, "sqlite_errorname", "") == "SQLITE_INTERRUPT":
             raise KeyboardInterrupt from error

@@ -36,6 +36,9 @@ _LENGTH = np.array(
 )
 _SHIFT = np.array([63, 56, 48, 40, 32, 16, *([0] * (_SMALL - 6))], dtype=np.int64)
 _NULL, _FLOAT, _ZERO, _ONE, _FIRST_BLOB = 0, 7, 8, 9, 12
+_RESERVED = 10, 11
+_LARGEST_PAGE = 65536
+_FIRST_ROWID = -(1 << 63) - 1
 
 
 class Unusual(Exception):
@@ -84,7 +87,11 @@ class PageFile:
             raise Unusual("not a plain UTF-8 database with a rollback journal")
         size = int.from_bytes(header[16:18], "big")
         page_size = 65536 if size == 1 else size
-        return cls(descriptor, page_size, page_size - header[20], os.fstat(descriptor).st_size // page_size)
+        pages = os.fstat(descriptor).st_size // page_size
+        # The header's own count is valid only when it was written with the change counter (section 1.3.7).
+        if (counted := int.from_bytes(header[28:32], "big")) and header[24:28] == header[92:96]:
+            pages = min(pages, counted)
+        return cls(descriptor, page_size, page_size - header[20], pages)
 
     def batches(self, root: int, columns: Sequence[Column], fetch: Fetch) -> Iterator[Batch]:
         """The rows of the table whose tree begins at page `root`, in rowid order, a batch at a time.
@@ -93,6 +100,7 @@ class PageFile:
         """
         leaves = self._leaves(root)
         chunks = (leaves[at : at + _PAGES_AT_ONCE] for at in range(0, len(leaves), _PAGES_AT_ONCE))
+        reached = _FIRST_ROWID
 
         def decode(pages: Integers) -> _Chunk:
             return _Chunk.read(self, pages, columns)
@@ -103,9 +111,13 @@ class PageFile:
                 for pages in chunks:
                     waiting.append(workers.submit(decode, pages))
                     if len(waiting) > _AHEAD:
-                        yield waiting.pop(0).result().batch(fetch)
+                        chunk = waiting.pop(0).result()
+                        reached = chunk.following(reached)
+                        yield chunk.batch(fetch)
                 while waiting:
-                    yield waiting.pop(0).result().batch(fetch)
+                    chunk = waiting.pop(0).result()
+                    reached = chunk.following(reached)
+                    yield chunk.batch(fetch)
             finally:
                 for future in waiting:
                     future.cancel()
@@ -150,25 +162,38 @@ class PageFile:
             return None
         if (kinds != _TABLE_INTERIOR).any():
             raise Unusual("a page of another kind in the tree of a table")
-        count = _word16(buffer, header + 3)
+        count = self._counts(buffer, header)
+        if (count == 0).any():
+            raise Unusual("a page of a tree has no cells")
         page, slot = _slots(count)
         cell = at[page] + _word16(buffer, header[page] + 12 + 2 * slot)
-        if len(cell) and (cell >= at[page] + self.page_size - 4).any():
+        if (cell >= at[page] + self.page_size - 4).any():
             raise Unusual("a cell lies outside its page")
         children = np.empty(len(page) + len(pages), np.int64)
         children[np.arange(len(page)) + page] = _word32(buffer, cell)
         children[np.cumsum(count) + np.arange(len(pages))] = _word32(buffer, header + 8)
         return children
 
+    def _counts(self, buffer: Bytes, header: Integers) -> Integers:
+        """How many cells the pages whose headers begin at `header` have."""
+        count = _word16(buffer, header + 3)
+        if (count > (self.page_size - 8) // 6).any():
+            raise Unusual("a page has more cells than fit into it")
+        return count
+
 
 @dataclass
 class _Chunk:
-    """Some leaf pages, decoded. `apart` lists the rows that lie across pages, and their rowids."""
+    """Some leaf pages, decoded. `apart` lists the rows that lie across pages, and their rowids.
+
+    `bounds` are the first and the last rowid; None for no rows.
+    """
 
     columns: Sequence[Column]
     cells: dict[str, Cells]
     apart: Integers
     rowids: Sequence[int]
+    bounds: tuple[int, int] | None
 
     @classmethod
     def read(cls, file: PageFile, pages: Integers, columns: Sequence[Column]) -> _Chunk:
@@ -184,17 +209,28 @@ class _Chunk:
         header = at + np.where(pages == 1, 100, 0)
         if (buffer.take(header) != _TABLE_LEAF).any():
             raise Unusual("a page of another kind among the leaves of a table")
-        page, slot = _slots(_word16(buffer, header + 3))
+        count = file._counts(buffer, header)
+        if len(pages) > 1 and (count == 0).any():
+            raise Unusual("a page of a tree has no cells")
+        page, slot = _slots(count)
         start = at.take(page)
         pointer = header.take(page)
         pointer += 8
         pointer += 2 * slot
         cell = _word16(buffer, pointer)
+        if file.page_size < _LARGEST_PAGE and len(cell) and cell.max() >= file.page_size:
+            raise Unusual("a cell lies outside its page")
         cell += start
         size, cell = _varint(buffer, cell)
+        bounds = None
+        if len(cell):
+            bounds = _one_varint(buffer, int(cell[0])), _one_varint(buffer, int(cell[-1]))
         whole = size <= file.usable - 35
         apart, rowids = np.flatnonzero(~whole), []
         if len(apart):
+            # These are asked for by rowid, which must then tell one row.
+            if len(cell) > 1 and (np.diff(_varint(buffer, cell)[0]) <= 0).any():
+                raise Unusual("rowids do not ascend")
             rowids = [_one_varint(buffer, int(cell[row])) for row in apart]
             size, cell, start = size[whole], cell[whole], start[whole]
         body = _after_varint(buffer, cell)
@@ -204,7 +240,15 @@ class _Chunk:
         found = _decode(buffer, body, end, columns)
         if len(apart):
             found = {name: _widened(cells, whole) for name, cells in found.items()}
-        return cls(columns, found, apart, rowids)
+        return cls(columns, found, apart, rowids, bounds)
+
+    def following(self, reached: int) -> int:
+        """The last rowid. Raises Unusual unless all come behind the one that was reached."""
+        if self.bounds is None:
+            return reached
+        if not reached < self.bounds[0] <= self.bounds[1]:
+            raise Unusual("rowids do not ascend")
+        return self.bounds[1]
 
     def batch(self, fetch: Fetch) -> Batch:
         for row, rowid in zip(self.apart.tolist(), self.rowids, strict=True):
@@ -218,6 +262,8 @@ def _decode(buffer: Bytes, record: Integers, end: Integers, columns: Sequence[Co
     # A word of eight bytes at any byte: numpy gathers from an unaligned view as well.
     words: NDArray[Any] = np.ndarray((len(buffer) - 7,), ">i8", buffer, strides=(1,))
     header_size, at = _varint(buffer, record)
+    if len(header_size) and header_size.min() < 2:
+        raise Unusual("a row without any cell")
     after_header = record + header_size
     body = after_header.copy()
     wanted = {column.position: column for column in columns}
@@ -236,6 +282,9 @@ def _decode(buffer: Bytes, record: Integers, end: Integers, columns: Sequence[Co
             body += _length(types)
     if (body > end).any():
         raise Unusual("a cell is longer than its row")
+    over = np.flatnonzero(at >= after_header)
+    if len(over) and ((at[over] > after_header[over]) | (body[over] != end[over])).any():
+        raise Unusual("a row does not end where its header says")
     return found
 
 
@@ -262,6 +311,8 @@ def _long_types(
 
 
 def _integers(buffer: Bytes, words: Any, body: Integers, types: Any, uniform: int | None) -> Cells:
+    if uniform == _NULL:
+        return Cells(np.zeros(len(body), np.int64), np.zeros(len(body), np.bool_))
     if uniform in (_ZERO, _ONE):
         return Cells(np.full(len(body), int(uniform == _ONE), np.int64), None)
     if uniform is not None and _NULL < uniform < _FLOAT:
@@ -269,6 +320,8 @@ def _integers(buffer: Bytes, words: Any, body: Integers, types: Any, uniform: in
         values >>= _SHIFT[uniform]
         return Cells(values, None)
     known = types if types.dtype == np.uint8 else np.minimum(types, _SMALL - 1)
+    if ((known == _RESERVED[0]) | (known == _RESERVED[1])).any():
+        raise Unusual("a cell of a reserved type")
     values = words[body].astype(np.int64)
     values >>= _SHIFT.take(known)
     constant = (known == _ZERO) | (known == _ONE)
@@ -284,6 +337,8 @@ def _texts(buffer: Bytes, words: Any, body: Integers, types: Any, uniform: int |
     if uniform == _NULL:
         return Cells(np.zeros(len(body), np.int64), np.zeros(len(body), np.bool_))
     is_text = (types >= _FIRST_BLOB) & (types % 2 == 1)
+    if len(types) and types.max() > 2 * _LARGEST_PAGE + _FIRST_BLOB:
+        raise Unusual("a text is longer than a page")
     odd = int(np.count_nonzero(~is_text & (types != _NULL)))
     values = np.zeros(len(body), np.int64)
     texts: list[bytes] = []
@@ -328,10 +383,9 @@ def _with(cells: Cells, row: int, value: object, text: bool) -> Cells:
     """The cells with the value of one row, as SQLite gives it. `valid` is there: the cells were widened."""
     assert cells.valid is not None
     texts, odd = cells.texts, cells.odd
-    if text and isinstance(value, str | bytes):
-        encoded = value.encode("utf-8", "surrogateescape") if isinstance(value, str) else value
+    if text and isinstance(value, str):
         cells.values[row], cells.valid[row] = len(texts), True
-        texts = (*texts, encoded)
+        texts = (*texts, value.encode("utf-8", "surrogateescape"))
     elif not text and isinstance(value, int):
         cells.values[row], cells.valid[row] = value, True
     elif value is not None:

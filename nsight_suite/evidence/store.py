@@ -35,6 +35,7 @@ _CONFIG: dict[str, str | bool | int | float | list[str]] = {
 _SHELL_CONFIG = {**_CONFIG, "storage_compatibility_version": "v1.0.0"}
 
 _CHECKED_ROWS = 100_000
+_SORTED_ROWS = 100_000
 
 # What a query is told that reads a missing table.
 _REFUSAL = "the table '{table}' is not empty but missing: {reason}"
@@ -69,9 +70,16 @@ class Store:
         return [dict(zip(names, row, strict=True)) for row in result.fetchall()]
 
 
+def _connect(path: str | Path, config: Mapping[str, Any]) -> duckdb.DuckDBPyConnection:
+    connection = duckdb.connect(path, config=dict(config))
+    # DuckDB would print it among the rows of an answer, into files and pipes as well.
+    connection.execute("SET enable_progress_bar = false")
+    return connection
+
+
 def bare_connection() -> duckdb.DuckDBPyConnection:
     """An in-memory DuckDB without any table, which downloads nothing."""
-    return duckdb.connect(config=_CONFIG)
+    return _connect(":memory:", _CONFIG)
 
 
 def empty_store(folder: Path | None = None, memory_limit: str | None = None) -> duckdb.DuckDBPyConnection:
@@ -83,8 +91,8 @@ def empty_store(folder: Path | None = None, memory_limit: str | None = None) -> 
     if folder is not None:
         config["temp_directory"] = str(folder / "spilled")
         # Rows go through in few threads, each of which holds some; their order is that of the report.
-        config |= {"memory_limit": memory_limit or "250MB", "threads": 2}
-    connection = duckdb.connect(":memory:" if folder is None else folder / "store.duckdb", config=config)
+        config |= {"memory_limit": memory_limit or "200MB", "threads": 2}
+    connection = _connect(":memory:" if folder is None else folder / "store.duckdb", config)
     for table in tables().values():
         connection.execute(_create_table(table))
     return connection
@@ -136,12 +144,15 @@ def append(
 def write_parquet(connection: duckdb.DuckDBPyConnection, folder: Path) -> None:
     """Write every table to `folder`/NAME.parquet, each file whole or not at all.
 
-    Rows are sorted by their columns from left to right, so that the same evidence gives the same files.
+    Rows are sorted by their columns from left to right, so that the same evidence gives the same files; those of
+    large tables keep the order in which they were read.
     """
     for table in tables().values():
         with replacing(folder / f"{table.name}.parquet") as temporary:
             columns = ", ".join(_quoted(name) for name in table.column_names)
-            copy = f"COPY (SELECT {columns} FROM {_quoted(table.name)} ORDER BY ALL) TO '{_escaped(temporary)}'"
+            (rows,) = connection.execute(f"SELECT count(*) FROM {_quoted(table.name)}").fetchall()[0]
+            order = "ORDER BY ALL" if rows <= _SORTED_ROWS else ""
+            copy = f"COPY (SELECT {columns} FROM {_quoted(table.name)} {order}) TO '{_escaped(temporary)}'"
             try:
                 connection.execute(f"{copy} (FORMAT parquet, COMPRESSION zstd)")
             except duckdb.IOException as error:
@@ -156,7 +167,7 @@ def open_store(run: RunFolder, *, missing_as_empty: bool = False, sql: str | Non
     With `sql`, one SELECT, only the tables that it reads are opened, which is quicker; the others stay empty.
     Raises UsageError when the run's expected.sql declares something else than it should.
     """
-    connection = duckdb.connect(config={**_CONFIG, **_limits()})
+    connection = _connect(":memory:", {**_CONFIG, **_limits()})
     needs = needs_of(connection, sql) if sql is not None else None
     missing = {}
     for table in tables().values():
@@ -175,7 +186,7 @@ def open_store(run: RunFolder, *, missing_as_empty: bool = False, sql: str | Non
 def write_duckdb(run: RunFolder) -> None:
     """Write evidence.duckdb: commented views with paths relative to the run folder, for the DuckDB shell."""
     try:
-        with replacing(run.duckdb) as temporary, duckdb.connect(temporary, config=_SHELL_CONFIG) as connection:
+        with replacing(run.duckdb) as temporary, _connect(temporary, _SHELL_CONFIG) as connection:
             connection.execute(f"SET file_search_path = '{_escaped(run.path.resolve())}'")
             for table in tables().values():
                 if _create_view(connection, table, Path("evidence") / f"{table.name}.parquet"):

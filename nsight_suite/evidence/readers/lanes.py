@@ -95,11 +95,11 @@ class Advance:
 
 def advance(lane: Lane, ranges: Rows, calls: Rows, captures: Rows, until: int) -> Advance:
     """Take in the ranges, calls and capture marks of a thread that start before `until` (LAST at the end)."""
-    calls, wrappers, lane.held = _without_wrappers(_joined(lane.held, calls), until)
+    calls, wrappers, lane.held = _without_wrappers(joined([lane.held, calls]), until)
     until = min(until, int(lane.held["start"].min())) if count(lane.held) else until
     ranges = sorted_rows(ranges)
     new = take(ranges, ranges["style"] == 1)
-    nested = _joined(lane.open, new)
+    nested = joined([lane.open, new])
     around = Ranges(nested["start"], nested["end"])
     nested |= _nesting(around, nested, lane.paths)
     lane.open = take(nested, nested["end"] >= until)
@@ -109,8 +109,8 @@ def advance(lane: Lane, ranges: Rows, calls: Rows, captures: Rows, until: int) -
     lane.next_launch += int(np.count_nonzero(launches))
     calls["captured"], lane.capturing = _captured(captures, calls["start"], lane.capturing)
     begun = take(nested, slice(count(nested) - count(new), None))
-    begun = _joined(begun, _flat(take(ranges, ranges["style"] != 1), lane.paths))
-    pending = _joined(lane.pending, begun | _blank(count(begun)))
+    begun = joined([begun, _flat(take(ranges, ranges["style"] != 1), lane.paths)])
+    pending = joined([lane.pending, begun | _blank(count(begun))])
     _count(pending, take(calls, launches))
     over = pending["end"] < until if until != LAST else np.ones(count(pending), np.bool_)
     lane.pending = take(pending, ~over)
@@ -270,6 +270,11 @@ def count(rows: Mapping[str, Integers]) -> int:
 
 
 def take(rows: Rows, which: NDArray[np.bool_] | Integers | slice) -> Rows:
+    """These rows, in the order of their numbers; all of them without a copy."""
+    if isinstance(which, np.ndarray) and which.dtype == np.bool_:
+        if which.all():
+            return dict(rows)
+        which = np.flatnonzero(which)
     return {name: values[which] for name, values in rows.items()}
 
 
@@ -279,7 +284,9 @@ def sorted_rows(rows: Rows) -> Rows:
     return rows if found is None else take(rows, found)
 
 
-def _joined(before: Rows, after: Rows) -> Rows:
-    if not count(before):
-        return dict(after)
-    return {name: np.concatenate([before[name], after[name]]) for name in after}
+def joined(parts: Sequence[Rows]) -> Rows:
+    """All rows of these parts, with the columns of the last one."""
+    some = [rows for rows in parts if count(rows)] or list(parts[-1:])
+    if len(some) < 2:
+        return dict(some[0]) if some else {}
+    return {name: np.concatenate([rows[name] for rows in some]) for name in some[-1]}

@@ -131,9 +131,9 @@ SELECT
     globalPid, correlationId, graphNodeId
 FROM {table}
 """
-_ROWS_AT_ONCE = 250_000
+_ROWS_AT_ONCE = 200_000
 _RANGE_TABLES = frozenset({"range", "path"})
-_LAUNCHES_OF_RANGES = frozenset({"first_launch_id", "last_launch_id"})
+_NOT_PROJECTED = frozenset({"parent_range_id", "first_launch_id", "last_launch_id"})
 
 
 def read(
@@ -153,20 +153,28 @@ def read(
     try:
         with open_export(path) as export:
             _refuse_foreign(export)
-            if needs and needs.tables <= {"kernel"} and not needs.columns_of("kernel") - _KERNELS_ALONE.keys():
-                _read_kernels_alone(connection, export, needs)
-                return
-            if needs and needs.tables <= _RANGE_TABLES and not needs.columns_of("range") & _LAUNCHES_OF_RANGES:
-                read_ranges(connection, export)
-                return
-            _read_all(connection, export, path, pass_name, _Telling(export, progress))
+            alone = _read_for(connection, export, needs) if needs else False
+            if not alone:
+                _read_all(connection, export, path, pass_name, _Telling(export, progress))
     except DatabaseError as error:
         _forget(connection, pass_name)
         raise BadReport(f"{path.name} holds values that make no sense: {first_line(error)}.") from error
     except BaseException:
         _forget(connection, pass_name)
         raise
-    connection.execute("DROP SCHEMA nsys CASCADE")
+    if not alone:
+        connection.execute("DROP SCHEMA nsys CASCADE")
+
+
+def _read_for(connection: Connection, export: Export, needs: Needs) -> bool:
+    """Read no more than is needed, where that is kernels or ranges alone; returns whether it is."""
+    if needs.tables <= {"kernel"} and not needs.columns_of("kernel") - _KERNELS_ALONE.keys():
+        _read_kernels_alone(connection, export, needs)
+        return True
+    if needs.tables <= _RANGE_TABLES and not needs.columns_of("range") & _NOT_PROJECTED:
+        read_ranges(connection, export, needs.columns_of("range"))
+        return True
+    return False
 
 
 def _read_all(connection: Connection, export: Export, path: Path, pass_name: str, tell: _Telling) -> None:
@@ -269,12 +277,12 @@ def _note(connection: Connection, path: Path, pass_name: str, origin: Origin, ke
 
 def _forget(connection: Connection, pass_name: str) -> None:
     """A report that could not be read leaves no rows. Its findings come last, so there are none yet."""
+    connection.execute("DROP SCHEMA nsys CASCADE")
     for table in (
         *("range", "launch", "kernel", "memory_operation", "sync", "api_call", "path", "mark", "graph_run"),
         *("graph_origin", "process", "gpu", "overhead"),
     ):
         connection.execute(f'DELETE FROM "{table}" WHERE pass = $pass', {"pass": pass_name})
-    connection.execute("DROP SCHEMA nsys CASCADE")
 
 
 def _run(connection: Connection, step: str) -> None:

@@ -17,8 +17,8 @@ from nsight_suite.evidence.readers.sweep import Ranges
 from nsight_suite.evidence.store import Connection
 
 # Calls and ranges of one window: some hundred bytes of memory for each.
-WINDOW_ROWS = 1_000_000
-_SAMPLED = 1000
+WINDOW_ROWS = 300_000
+_SAMPLED = 100
 
 _LAST_EVENT = """
 SELECT coalesce(greatest(max("start"), max("end")), 0) FROM nsys.nvtx WHERE eventType IN (59, 60, 70, 71)
@@ -63,10 +63,9 @@ def read_calls(connection: Connection, told: Callable[[int], None] = lambda rows
             found.append((process_of[thread], step))
         for number, process in processes.items():
             _adopt(process, ranges, number, [step for owner, step in found if owner == number], paths)
-        for _, step in found:
-            _insert(connection, "calls", step.calls)
-            _insert(connection, "wrappers", step.wrappers)
-            insert_ranges(connection, step.closed)
+        _insert(connection, "calls", lanes.joined([step.calls for _, step in found]))
+        _insert(connection, "wrappers", lanes.joined([step.wrappers for _, step in found]))
+        insert_ranges(connection, lanes.joined([step.closed for _, step in found]))
         told(count(calls) + count(ranges))
     insert_paths(connection, paths)
 

@@ -17,7 +17,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 from urllib.parse import quote
 
 import numpy as np
@@ -28,8 +28,11 @@ from nsight_suite.evidence.store import Connection, DatabaseError
 
 _MAGIC = b"SQLite format 3\x00"
 _VERSIONED = re.compile(r"(.*)_V([0-9]+)", re.IGNORECASE)
+# Types of Parquet columns whose every value is an integer of 64 bits.
+_FITTING = ("BIGINT", "INTEGER", "SMALLINT", "TINYINT", "UINTEGER", "USMALLINT", "UTINYINT")
 # The types of columns that are read: INTEGER and TEXT of SQLite.
 BIGINT, VARCHAR = "BIGINT", "VARCHAR"
+Part = TypeVar("Part")
 Columns = Mapping[str, str]
 
 
@@ -65,8 +68,9 @@ class Export(Protocol):
         lacks one or where a cell has another type. Returns how many such cells there are.
         """
 
-    def arrays(self, table: str, columns: Columns) -> Batch:
-        """Columns of a whole table, which may lack some of them or be missing, in memory."""
+    def mapped(self, table: str, columns: Columns, of: Callable[[Batch], Part]) -> list[Part]:
+        """What `of` makes of each batch of a table, in their order. A batch has all columns; NULL is not
+        valid."""
 
     def keep(self, connection: Connection, table: str, columns: Columns, needed: Collection[str]) -> None:
         """A table as the view `batch`, as long as the connection lasts. Columns that are not needed may be
@@ -147,6 +151,10 @@ def opened(path: Path) -> Iterator[SqliteExport]:
             # Names of kernels and ranges are text of foreign programs, not always UTF-8.
             connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
             yield SqliteExport(path, connection)
+    except (
+        UnicodeDecodeError
+    ) as error:  # SQLite quotes the damaged schema in its message, and Python reads that
+        raise _damaged(path, "its schema is not text") from error
     except sqlite3.Error as error:
         raise _damaged(path, str(error)) from error
 
@@ -240,13 +248,15 @@ class SqliteExport:
         whole = self._whole(table, read or {min(present): BIGINT})
         _register(connection, whole, columns, 0, len(next(iter(whole.values())).values))
 
-    def arrays(self, table: str, columns: Columns) -> Batch:
+    def mapped(self, table: str, columns: Columns, of: Callable[[Batch], Part]) -> list[Part]:
         present = self.columns_of(table)
-        read = {name: kind for name, kind in columns.items() if name in present}
-        whole = self._whole(table, read or {min(present): BIGINT}) if present else {}
-        rows = len(next(iter(whole.values())).values) if whole else 0
-        nothing = Cells(np.zeros(rows, np.int64), np.zeros(rows, np.bool_))
-        return {name: whole.get(name, nothing) for name in columns}
+        if not present:
+            return []
+        read = {name: kind for name, kind in columns.items() if name in present} or {min(present): BIGINT}
+        try:
+            return [of(_completed(batch, columns)) for batch in self._pages(table, read)]
+        except Unusual:
+            return [of(_completed(batch, columns)) for batch in self._cursor(table, read)]
 
     def _whole(self, table: str, columns: Columns) -> Batch:
         try:
@@ -258,7 +268,8 @@ class SqliteExport:
     def _pages(self, table: str, columns: Columns) -> Iterator[Batch]:
         # Generated columns hold no cell of their own, and an integer primary key lies in the row's number.
         info = self.connection.execute(
-            "SELECT name, hidden, pk > 0 AND upper(type) = 'INTEGER', dflt_value FROM pragma_table_xinfo(?)",
+            "SELECT name, hidden, pk > 0 AND upper(type) = 'INTEGER', dflt_value, upper(type) LIKE '%INT%' "
+            "FROM pragma_table_xinfo(?)",
             (table,),
         ).fetchall()
         root = self.connection.execute(
@@ -267,6 +278,9 @@ class SqliteExport:
         names = [row[0] for row in info]
         if not root or not root[0] or any(row[1] or (row[2] and row[0] in columns) or row[3] for row in info):
             raise Unusual("not a plain table")
+        # Only in columns that are declared so does SQLite keep every number as an integer.
+        if any(columns.get(row[0]) == BIGINT and not row[4] for row in info):
+            raise Unusual("numbers in a column of another type")
         wanted = [Column(name, names.index(name), kind == VARCHAR) for name, kind in columns.items()]
         select = f"SELECT {', '.join(map(_quoted, columns))} FROM {_quoted(table)} WHERE rowid = ?"
 
@@ -337,16 +351,16 @@ class ParquetExport:
         finally:
             connection.execute("DROP VIEW batch")
         turn.told(self.size(table))
-        return 0
+        return self._odd(table, columns)
 
     def keep(self, connection: Connection, table: str, columns: Columns, needed: Collection[str]) -> None:
         self._view(connection, table, columns)
 
-    def arrays(self, table: str, columns: Columns) -> Batch:
+    def mapped(self, table: str, columns: Columns, of: Callable[[Batch], Part]) -> list[Part]:
         from nsight_suite.evidence.store import bare_connection
 
         if not self._types(table):
-            return {name: _cells((), kind) for name, kind in columns.items()}
+            return []
         try:
             with bare_connection() as connection:
                 self._view(connection, table, columns)
@@ -354,18 +368,31 @@ class ParquetExport:
                 found = connection.execute(f"SELECT {names} FROM batch ORDER BY row").fetchnumpy()
         except DatabaseError as error:
             raise _damaged(self.path, f"table {table}: {first_line(error)}") from error
-        return {name: _cells_of_array(found[name], kind) for name, kind in columns.items()}
+        return [of({name: _cells_of_array(found[name], kind) for name, kind in columns.items()})]
 
     def _view(self, connection: Connection, table: str, columns: Columns) -> None:
         types = self._types(table)
         cells = ", ".join(
-            f'TRY_CAST("{name}" AS {kind}) AS "{name}"'
+            f'{_cast(name, types[name], kind)} AS "{name}"'
             if name in types
             else f'CAST(NULL AS {kind}) AS "{name}"'
             for name, kind in columns.items()
         )
         source = self._source(table, "file_row_number = true")
         connection.execute(f"CREATE TEMP VIEW batch AS SELECT file_row_number AS row, {cells} FROM {source}")
+
+    def _odd(self, table: str, columns: Columns) -> int:
+        """How many cells are no value of their column's type; columns of a type that always fits are not
+        looked at."""
+        types = self._types(table)
+        doubtful = [
+            f"""count("{name}") - count({_cast(name, types[name], kind)})"""
+            for name, kind in columns.items()
+            if name in types and types[name] not in (_FITTING if kind == BIGINT else ("VARCHAR",))
+        ]
+        if not doubtful:
+            return 0
+        return int(self._ask(f"SELECT {' + '.join(doubtful)} FROM {self._source(table)}")[0][0])
 
     def _types(self, table: str) -> Mapping[str, str]:
         if not (self.path / f"{table}.parquet").is_file():
@@ -385,6 +412,15 @@ class ParquetExport:
                 return connection.execute(sql).fetchall()
         except DatabaseError as error:
             raise _damaged(self.path, first_line(error)) from error
+
+
+def _cast(name: str, found: str, kind: str) -> str:
+    """SQL for a column of the type `found` as `kind`: NULL for what is none. A cast alone would round
+    fractions."""
+    cast = f'TRY_CAST("{name}" AS {kind})'
+    if kind == BIGINT and found.startswith(("DOUBLE", "FLOAT", "DECIMAL")):
+        return f'CASE WHEN "{name}" = floor("{name}") THEN {cast} END'
+    return cast
 
 
 def repr_sql(escaped: str) -> str:
@@ -436,6 +472,15 @@ def _register(connection: Connection, batch: Batch, columns: Columns, first: int
     return names
 
 
+def _completed(batch: Batch, columns: Columns) -> Batch:
+    """The batch with all columns; those that the table lacks hold no value."""
+    rows = len(next(iter(batch.values())).values)
+    if not columns.keys() - batch.keys():
+        return batch
+    nothing = Cells(np.zeros(rows, np.int64), np.zeros(rows, np.bool_))
+    return {name: batch.get(name, nothing) for name in columns}
+
+
 def _gathered(batches: Iterator[Batch], rows: int) -> Iterator[Batch]:
     """Batches put together until each holds at least so many rows; only integers are put together."""
     waiting: list[Batch] = []
@@ -467,7 +512,9 @@ def _joined(parts: Sequence[Cells]) -> Cells:
 
 
 def _cells(values: Sequence[object], kind: str) -> Cells:
-    """Cells as SQLite gives them."""
+    """Cells as SQLite gives them. A number is one also where its column made a float or a text of it."""
+    if kind == BIGINT:
+        values = [_whole_number(value) if isinstance(value, float | str) else value for value in values]
     fits = [isinstance(value, int if kind == BIGINT else str) for value in values]
     odd = sum(value is not None and not fit for value, fit in zip(values, fits, strict=True))
     valid = None if all(fits) else np.array(fits, np.bool_)
@@ -480,6 +527,15 @@ def _cells(values: Sequence[object], kind: str) -> Cells:
     ]
     texts = tuple(text.encode("utf-8", "surrogateescape") for text in codes)
     return Cells(np.array(found, np.int64), valid, texts, odd)
+
+
+def _whole_number(value: float | str) -> object:
+    """The integer of 64 bits that a float or a text is; else the value itself."""
+    if isinstance(value, float):
+        return int(value) if value.is_integer() and abs(value) < 2.0**63 else value
+    if re.fullmatch(r"-?[0-9]{1,19}", value) and -(2**63) <= (number := int(value)) < 2**63:
+        return number
+    return value
 
 
 def _cells_of_array(values: Any, kind: str) -> Cells:

@@ -1,0 +1,399 @@
+"""An nsys export → its ranges with what ran inside them, and no more: in memory, in arrays from end to end.
+
+The same numbers as those of a whole reading, at a fraction of the cost, for questions about ranges alone.
+Everything
+is done batch by batch and window by window, so that the arrays at hand stay small enough for the processor's
+cache.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nsight_suite.evidence.readers import lanes
+from nsight_suite.evidence.readers.lanes import FIRST, LAST, NONE, Lane, Paths, Rows, count, take
+from nsight_suite.evidence.readers.nsys_calls import insert_paths, show_ranges
+from nsight_suite.evidence.readers.nsys_export import BIGINT, VARCHAR, Export, find
+from nsight_suite.evidence.readers.sqlite_pages import Batch, Cells
+from nsight_suite.evidence.readers.sweep import Integers
+from nsight_suite.evidence.store import Connection
+
+_OPERATIONS = ("CUPTI_ACTIVITY_KIND_KERNEL", "CUPTI_ACTIVITY_KIND_MEMCPY", "CUPTI_ACTIVITY_KIND_MEMSET")
+_RANGES = (59, 60, 70, 71)
+_NAMES_DOMAIN = 75
+_PAYLOADS = ("int64Value", "uint64Value", "int32Value", "uint32Value")
+_WINDOW_ROWS = 100_000
+# Correlation ids that lie this much further apart than there are operations are not used as places in an array.
+_SPARSE = 16
+
+# What of a range's rows each column of the table range is made of.
+_MADE_OF: Mapping[str, tuple[str, ...]] = {
+    **{name: (name,) for name in ("process", "thread", "domain", "style", "closed", "depth", "path_id")},
+    **{name: (name,) for name in ("launches", "kernels", "operations")},
+    "pass": ("start",),
+    "range_id": ("start",),
+    "name": ("label",),
+    "payload": ("payload", "paid"),
+    "start_ns": ("start",),
+    "end_ns": ("end",),
+    "parent_range_id": ("start",),
+    "device_ns": ("timed", "device_ns"),
+    "projected_start_ns": ("timed", "first_ns"),
+    "projected_end_ns": ("timed", "last_ns"),
+}
+_SUMMED = ("operations", "kernels", "timed", "device_ns")
+_BY_THREAD = ("start", "end", "correlation_id", *_SUMMED, "first_ns", "last_ns")
+
+
+def read_ranges(connection: Connection, export: Export, needed: Collection[str]) -> None:
+    """The tables range and path, as far as these columns of range are needed; others may hold anything.
+
+    Launches are not told: first_launch_id and last_launch_id are NULL.
+    """
+    records = _records(export)
+    calls = _Calls(export, records)
+    names = _Names(export)
+    threads = sorted(calls.seen | names.by_thread.keys())
+    others = {row[0] for row in export.rows(find(export, "PROCESSES") or "", ("globalPid",))}
+    processes = sorted({_process(thread) for thread in threads} | records.keys() | (others - {None}))
+    paths = Paths()
+    wanted = {row for column in needed for row in _MADE_OF.get(column, ())}
+
+    def swept(thread: int) -> Iterator[Rows]:
+        for rows in _swept(names.by_thread.pop(thread), calls.by_thread.pop(thread, _NO_CALLS), paths):
+            places = {"thread": threads.index(thread), "process": processes.index(_process(thread))}
+            told = {
+                name: np.full(count(rows), number, np.int64)
+                for name, number in places.items()
+                if name in wanted
+            }
+            yield {name: values for name, values in rows.items() if name in wanted} | told
+
+    closed = [rows for thread in threads if thread in names.by_thread for rows in swept(thread)]
+    names.write(connection, lanes.joined(closed), paths)
+
+
+def _swept(ranges: Rows, calls: Rows, paths: Paths) -> list[Rows]:
+    """The ranges of one thread, each with all that ran inside it."""
+    ranges, calls = lanes.sorted_rows(ranges), lanes.sorted_rows(calls)
+    lane = Lane(paths, 0)
+    bounds = sorted(set(ranges["start"][_WINDOW_ROWS::_WINDOW_ROWS].tolist()))
+    places = [np.searchsorted(rows["start"], bounds).tolist() for rows in (ranges, calls)]
+    found, first = [], (0, 0)
+    for until, behind in zip([*bounds, LAST], [*zip(*places, strict=True), (None, None)], strict=True):
+        own, made = (take(rows, slice(a, b)) for rows, a, b in zip((ranges, calls), first, behind, strict=True))
+        found.append(lanes.advance(lane, own, made, _NO_CAPTURES, until=until).closed)
+        first = behind
+    return found
+
+
+# -- device records -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Sums:
+    """What the device recorded for each correlation id of a process; ids ascend."""
+
+    ids: Integers
+    sums: Rows
+
+    def places(self, ids: Integers) -> Integers:
+        """Where each id stands; -1 for none."""
+        low, high = int(self.ids[0]), int(self.ids[-1])
+        if self._table is not None:
+            inside = (ids >= low) & (ids <= high)
+            return self._table[np.where(inside, ids - low, high - low + 1)]
+        at = np.minimum(np.searchsorted(self.ids, ids), len(self.ids) - 1)
+        return np.where(self.ids[at] == ids, at, NONE)
+
+    _table: Integers | None = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        low, high = int(self.ids[0]), int(self.ids[-1])
+        table = None
+        if high - low < _SPARSE * len(self.ids):
+            table = np.full(high - low + 2, NONE, np.int64)
+            table[self.ids - low] = np.arange(len(self.ids))
+        object.__setattr__(self, "_table", table)
+
+
+def _records(export: Export) -> Mapping[int, _Sums]:
+    """By process."""
+    parts: dict[int, list[Rows]] = {}
+    columns = dict.fromkeys(("start", "end", "correlationId", "globalPid"), BIGINT)
+    for table in _OPERATIONS:
+        summed = partial(_summed_by_process, kernel=int(table == _OPERATIONS[0]))
+        for by_process in export.mapped(find(export, table) or "", columns, summed):
+            for process, rows in by_process.items():
+                parts.setdefault(process, []).append(rows)
+    return {process: _merged(rows) for process, rows in parts.items()}
+
+
+def _summed_by_process(batch: Batch, kernel: int) -> dict[int, Rows]:
+    there = _known(batch, "correlationId", "globalPid")
+    start, end = _or(batch["start"], 0), _or(batch["end"], 0)
+    # CUPTI writes start = end = 0 when it has counted an operation but not timed it.
+    timed = ((start != 0) | (end != 0)) & _valid(batch["start"]) & _valid(batch["end"])
+    rows = {
+        "correlation_id": batch["correlationId"].values,
+        "operations": np.ones(len(start), np.int64),
+        "kernels": np.full(len(start), kernel, np.int64),
+        "timed": timed.astype(np.int64),
+        "device_ns": np.where(timed, end - start, 0),
+        "first_ns": np.where(timed, start, LAST),
+        "last_ns": np.where(timed, end, FIRST),
+    }
+    processes = batch["globalPid"].values
+    if not there.all():
+        rows, processes = take(rows, there), processes[there]
+    return {process: _summed(own) for process, own in _split(rows, processes).items()}
+
+
+def _merged(parts: Sequence[Rows]) -> _Sums:
+    rows = _summed(lanes.joined(parts))
+    return _Sums(rows.pop("correlation_id"), rows)
+
+
+def _summed(rows: Rows) -> Rows:
+    """One row per correlation id, in ascending order."""
+    ids = rows["correlation_id"]
+    if (ids[1:] < ids[:-1]).any():
+        rows = take(rows, np.argsort(ids, kind="stable"))
+        ids = rows["correlation_id"]
+    begins = np.concatenate([[True], ids[1:] != ids[:-1]])
+    if begins.all():
+        return rows
+    first = np.flatnonzero(begins)
+    found = {name: np.add.reduceat(rows[name], first) for name in _SUMMED}
+    found |= {"first_ns": np.minimum.reduceat(rows["first_ns"], first)}
+    found |= {"last_ns": np.maximum.reduceat(rows["last_ns"], first)}
+    return {"correlation_id": ids[first], **found}
+
+
+# -- calls ----------------------------------------------------------------------------------------
+
+_NO_CALLS: Rows = {name: np.empty(0, np.int64) for name in (*_BY_THREAD, "kind")}
+_NO_CAPTURES: Rows = {name: np.empty(0, np.int64) for name in ("start", "step")}
+
+
+class _Calls:
+    """The API calls that device records name, by thread, as `lanes` takes them; and all threads that call at
+    all."""
+
+    def __init__(self, export: Export, records: Mapping[int, _Sums]) -> None:
+        self.seen: set[int] = set()
+        self._records = records
+        columns = dict.fromkeys(("start", "end", "globalTid", "correlationId"), BIGINT)
+        parts: dict[int, list[Rows]] = {}
+        for by_thread in export.mapped(
+            find(export, "CUPTI_ACTIVITY_KIND_RUNTIME") or "", columns, self._of_batch
+        ):
+            for thread, rows in by_thread.items():
+                parts.setdefault(thread, []).append(rows)
+        self.by_thread = {thread: lanes.joined(rows) for thread, rows in parts.items()}
+
+    def _of_batch(self, batch: Batch) -> dict[int, Rows]:
+        called = batch["globalTid"].values[_valid(batch["globalTid"])]
+        self.seen.update(np.unique(called).tolist())
+        there = _known(batch, "start", "globalTid", "correlationId")
+        start = batch["start"].values
+        rows = {
+            "start": start,
+            "end": np.maximum(_or(batch["end"], start), start),
+            "correlation_id": batch["correlationId"].values,
+        }
+        threads = batch["globalTid"].values
+        if not there.all():
+            rows, threads = take(rows, there), threads[there]
+        found = {}
+        for thread, own in _split(rows, threads).items():
+            records = self._records.get(_process(thread))
+            if records is None:
+                continue
+            at = records.places(own["correlation_id"])
+            own, at = take(own, at >= 0), at[at >= 0]
+            if len(at):
+                found[thread] = own | take(records.sums, at) | {"kind": np.zeros(len(at), np.int64)}
+        return found
+
+
+# -- names ----------------------------------------------------------------------------------------
+
+
+class _Names:
+    """The ranges of an export by thread, as `lanes` takes them, and the labels of their names.
+
+    A name is a registered string if there is one, else a text.
+    """
+
+    def __init__(self, export: Export) -> None:
+        self._export = export
+        self._labels: dict[str, int] = {}
+        self._strings: dict[int, str | None] = {}
+        self._latest = FIRST
+        self._domains: dict[tuple[int, int], str] = {}
+        columns = dict.fromkeys(("start", "end", "eventType", "globalTid", "textId"), BIGINT)
+        columns |= dict.fromkeys(("domainId", "endGlobalTid", *_PAYLOADS), BIGINT)
+        parts: dict[int, list[Rows]] = {}
+        events = find(export, "NVTX_EVENTS") or ""
+        for by_thread in export.mapped(events, {**columns, "text": VARCHAR}, self._of_batch):
+            for thread, rows in by_thread.items():
+                parts.setdefault(thread, []).append(rows)
+        self.by_thread = {thread: self._finished(thread, lanes.joined(rows)) for thread, rows in parts.items()}
+
+    def write(self, connection: Connection, ranges: Rows, paths: Paths) -> None:
+        """Fill path, and put a view in the place of range."""
+        connection.execute("CREATE TABLE nsys.label (label BIGINT, name VARCHAR)")
+        if not count(ranges):
+            return
+        names = np.array(list(self._labels), dtype=object)
+        connection.register("labels", {"label": np.arange(len(names), dtype=np.int64), "name": names})
+        connection.execute("INSERT INTO nsys.label FROM labels")
+        connection.unregister("labels")
+        insert_paths(connection, paths)
+        # Columns that are not needed are made of zeros that take no memory. Only calls that device records
+        # name were looked at, so which launches a range holds is not known.
+        nothing = np.broadcast_to(np.int64(0), count(ranges))
+        made = {name: nothing for names in _MADE_OF.values() for name in names} | ranges
+        unknown = np.broadcast_to(np.int64(NONE), count(ranges))
+        numbered = np.arange(count(ranges), dtype=np.int64)
+        known = {"range_id": numbered, "parent": unknown}
+        show_ranges(connection, made | known | {"first_launch_id": unknown, "last_launch_id": unknown})
+        connection.execute('DROP TABLE "range"; CREATE VIEW "range" AS FROM found_range')
+
+    def _of_batch(self, batch: Batch) -> dict[int, Rows]:
+        kinds = _or(batch["eventType"], NONE)
+        for row in np.flatnonzero(kinds == _NAMES_DOMAIN).tolist():
+            self._note_domain(batch, row)
+        here = np.isin(kinds, _RANGES) & _known(batch, "start", "globalTid")
+        if not here.all():
+            rows = np.flatnonzero(here)
+            batch = {name: _taken(cells, rows) for name, cells in batch.items()}
+        kind, start, thread = (batch[name].values for name in ("eventType", "start", "globalTid"))
+        ended = _valid(batch["end"])
+        end = np.where(ended, np.maximum(batch["end"].values, start), LAST)
+        elsewhere = _valid(batch["endGlobalTid"]) & (batch["endGlobalTid"].values != thread)
+        if len(start):
+            self._latest = max(self._latest, int(start.max()), int(end[ended].max(initial=FIRST)))
+        payload, paid = self._payloads(batch)
+        rows_of = {
+            "start": start,
+            "end": end,
+            "style": ((kind == 59) | (kind == 70)).astype(np.int64),
+            "closed": np.where(ended, elsewhere.astype(np.int64), 2),
+            "label": self._labels_of(batch),
+            "domain": _or(batch["domainId"], 0),
+            "payload": payload,
+            "paid": paid,
+        }
+        return _split(rows_of, thread)
+
+    def _payloads(self, batch: Batch) -> tuple[Integers, Integers]:
+        rows = len(batch["start"].values)
+        payload, paid = np.zeros(rows, np.int64), np.zeros(rows, np.bool_)
+        for name in _PAYLOADS:
+            told = _valid(batch[name])
+            if told.any():
+                fresh = told & ~paid
+                payload[fresh] = batch[name].values[fresh]
+                paid |= told
+        return payload, paid.astype(np.int64)
+
+    def _labels_of(self, batch: Batch) -> Integers:
+        identified, texts = batch["textId"], batch["text"]
+        ids = _or(identified, NONE)
+        known, inverse = np.unique(ids, return_inverse=True)
+        self._look_up([key for key in known.tolist() if key not in self._strings and key != NONE])
+        named = [self._label(text) if (text := self._strings.get(key)) else NONE for key in known.tolist()]
+        labels = np.array(named, np.int64)[inverse] if named else ids
+        unnamed = labels < 0
+        if unnamed.any() and texts.texts:
+            by_code = [self._label(text.decode("utf-8", "replace")) if text else NONE for text in texts.texts]
+            told = unnamed & _valid(texts)
+            labels[told] = np.array(by_code, np.int64)[texts.values[told]]
+            unnamed = labels < 0
+        if unnamed.any():
+            missing = [
+                self._label(
+                    "<unnamed>" if key == NONE or self._strings[key] is not None else f"<string {key} missing>"
+                )
+                for key in known.tolist()
+            ]
+            labels[unnamed] = np.array(missing, np.int64)[inverse[unnamed]]
+        return labels
+
+    def _look_up(self, ids: list[int]) -> None:
+        if ids:
+            found = dict(self._export.strings(ids))
+            self._strings |= {key: found.get(key) for key in ids}
+
+    def _label(self, name: str) -> int:
+        return self._labels.setdefault(name, len(self._labels))
+
+    def _note_domain(self, batch: Batch, row: int) -> None:
+        """The first event of type 75 names a domain of its process."""
+        thread, domain, key = (_value(batch[name], row) for name in ("globalTid", "domainId", "textId"))
+        if key is not None and key not in self._strings:
+            self._look_up([key])
+        code = _value(batch["text"], row)
+        text = self._strings.get(key) if key is not None else None
+        if text is None and code is not None:
+            text = batch["text"].texts[code].decode("utf-8", "replace")
+        if text and thread is not None and domain is not None:
+            self._domains.setdefault((_process(thread), domain), text)
+
+    def _finished(self, thread: int, rows: Rows) -> Rows:
+        """Domains by their labels, -1 for the default one; and until when a range counts."""
+        known, inverse = np.unique(rows["domain"], return_inverse=True)
+        labels = [
+            self._label(self._domains.get((_process(thread), domain), f"<domain {domain}>")) if domain else NONE
+            for domain in known.tolist()
+        ]
+        counted = lanes.counted_to(rows["end"], rows["closed"], self._latest)
+        none = np.full(count(rows), NONE, np.int64)
+        return rows | {"domain": np.array(labels, np.int64)[inverse], "counted_to": counted, "range_id": none}
+
+
+# -- rows -----------------------------------------------------------------------------------------
+
+
+def _process(thread: int) -> int:
+    return thread & ~0xFFFFFF
+
+
+def _split(rows: Rows, by: Integers) -> dict[int, Rows]:
+    """Rows by a number that few differ in."""
+    if not len(by):
+        return {}
+    if (by == by[0]).all():
+        return {int(by[0]): rows}
+    return {number: take(rows, by == number) for number in np.unique(by).tolist()}
+
+
+def _taken(cells: Cells, rows: Integers) -> Cells:
+    return Cells(cells.values[rows], None if cells.valid is None else cells.valid[rows], cells.texts)
+
+
+def _value(cells: Cells, row: int) -> int | None:
+    return int(cells.values[row]) if cells.valid is None or cells.valid[row] else None
+
+
+def _valid(cells: Cells) -> NDArray[np.bool_]:
+    return np.ones(len(cells.values), np.bool_) if cells.valid is None else cells.valid
+
+
+def _known(batch: Batch, *names: str) -> NDArray[np.bool_]:
+    """Which rows have all these columns."""
+    known = np.ones(len(batch[names[0]].values), np.bool_)
+    for name in names:
+        known &= _valid(batch[name])
+    return known
+
+
+def _or(cells: Cells, other: int | Integers) -> Integers:
+    return cells.values if cells.valid is None else np.where(cells.valid, cells.values, other)

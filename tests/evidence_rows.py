@@ -12,17 +12,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from nsight_suite.evidence.store import Connection, Store, empty_store, insert_rows
+from nsight_suite.evidence.store import Store, create_shared_views, empty_store, insert_rows
 from nsight_suite.querying import run_named
-from nsight_suite.sources import data_root
 
 Row = dict[str, Any]
-
-
-def create_views(connection: Connection) -> None:
-    """The views that a store of a run has, over whatever the tables hold."""
-    for path in sorted((data_root() / "queries" / "views").glob("*.sql")):
-        connection.execute(path.read_text(encoding="utf-8"))
 
 
 @contextmanager
@@ -31,7 +24,7 @@ def store_of(tables: Mapping[str, Iterable[Row]]) -> Iterator[Store]:
     with empty_store() as connection:
         for table, rows in tables.items():
             insert_rows(connection, table, rows)
-        create_views(connection)
+        create_shared_views(connection)
         yield Store(connection, {})
 
 

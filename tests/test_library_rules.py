@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 from crowded_evidence import crowded
-from evidence_rows import create_views, store_of
+from evidence_rows import store_of
 
 from nsight_suite.evidence.build import collect
 from nsight_suite.evidence.readers import ncu_csv, nsys
-from nsight_suite.evidence.store import Store, empty_store
+from nsight_suite.evidence.store import Store, create_shared_views, empty_store
 from nsight_suite.querying import find_queries, find_query, formats, run_named
 from nsight_suite.runfolder import RunFolder
 
@@ -34,16 +34,6 @@ LIBRARY = (
 )
 
 
-def with_expected(store: Store) -> Store:
-    """What no loose report has: nothing is declared."""
-    declared = ("kernels", "graph_nodes", "logical_read_bytes", "logical_write_bytes")
-    numbers = ", ".join(f"NULL::BIGINT AS {name}" for name in declared)
-    store.connection.execute(
-        f"CREATE VIEW expected AS SELECT '' AS case_id, {numbers}, NULL::VARCHAR[] AS kernel_names WHERE false"
-    )
-    return store
-
-
 @pytest.fixture(scope="module", params=range(3))
 def pair(request: pytest.FixtureRequest) -> Iterator[tuple[Store, Store]]:
     """The same crowded evidence twice, its rows in two orders."""
@@ -51,7 +41,7 @@ def pair(request: pytest.FixtureRequest) -> Iterator[tuple[Store, Store]]:
     chance = random.Random(0)
     shuffled = {name: chance.sample(rows, len(rows)) for name, rows in tables.items()}
     with store_of(tables) as first, store_of(shuffled) as second:
-        yield with_expected(first), with_expected(second)
+        yield first, second
 
 
 def test_the_library_is_there() -> None:
@@ -119,7 +109,7 @@ def recorded() -> Iterator[Store]:
             nsys.read(connection, DATA / f"{name}.sqlite", name)
         for name in ("ncu_kernel_raw", "ncu_kernel_details"):
             ncu_csv.read(connection, DATA / f"{name}.csv", name, requested=METRICS)
-        create_views(connection)
+        create_shared_views(connection)
         yield Store(connection, {})
 
 
@@ -133,7 +123,7 @@ def test_real_reports_can_be_asked(recorded: Store, name: str) -> None:
 def rebuilt(recorded_run: RunFolder) -> Iterator[Store]:
     """The evidence of the run that was recorded on an H200, from its reports."""
     with collect(recorded_run) as connection:
-        create_views(connection)
+        create_shared_views(connection)
         yield Store(connection, {})
 
 

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nsight_suite.evidence.store import Store, empty_store
-from nsight_suite.sources import data_root
+from nsight_suite.evidence.store import Store, create_shared_views, empty_store
 
 CASE = "row:fused:stream:1x128"
 PARTS = ("entry_ns", "api_ns", "queue_ns", "kernel_union_ns", "memory_ns", "gap_ns", "return_ns", "exit_ns")
@@ -22,8 +21,7 @@ def store() -> Iterator[Store]:
     """Tables rather than Parquet files, with the shared views over them."""
     with empty_store() as connection:
         connection.execute(f"INSERT INTO variant_case (case_id, timed) VALUES ('{CASE}', true)")
-        for path in sorted((data_root() / "queries" / "views").glob("*.sql")):
-            connection.execute(path.read_text())
+        create_shared_views(connection)
         yield Store(connection, {})
 
 

@@ -14,7 +14,6 @@ from tiny_export import Call, Kernel, Range, make_export
 from nsight_suite.errors import BadReport
 from nsight_suite.evidence import store
 from nsight_suite.evidence.readers import nsys
-from nsight_suite.sources import data_root
 
 DATA = Path(__file__).parent / "data"
 LAUNCH = "cudaLaunchKernel_v7000"
@@ -23,7 +22,7 @@ LAUNCH = "cudaLaunchKernel_v7000"
 @pytest.fixture
 def connection() -> Iterator[store.Connection]:
     with store.empty_store() as opened:
-        opened.execute((data_root() / "queries" / "views" / "attribution.sql").read_text(encoding="utf-8"))
+        store.create_shared_views(opened)
         yield opened
 
 

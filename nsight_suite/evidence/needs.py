@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 from nsight_suite.evidence.tables import tables
-from nsight_suite.sources import data_root
-
-_VIEW = re.compile(r"\s*CREATE\s+VIEW\s+\"?(\w+)\"?\s+AS\s+(.*)", re.IGNORECASE | re.DOTALL)
+from nsight_suite.evidence.views import shared_views
 
 
 @dataclass(frozen=True)
@@ -39,12 +35,11 @@ def needs_of(connection: Any, sql: str) -> Needs | None:
         if found is None:
             return None
         for name in found.tables - seen:
-            if name in _views():
-                waiting.append(_views()[name])
+            if name in shared_views():
+                waiting.append(shared_views()[name].select)
             seen.add(name)
         columns = None if columns is None or found.columns is None else columns | found.columns
-    known = {*tables(), *_views(), "expected"}
-    return Needs(frozenset(seen & known), None if columns is None else frozenset(columns))
+    return Needs(frozenset(seen), None if columns is None else frozenset(columns))
 
 
 def _parts(connection: Any, sql: str) -> Needs | None:
@@ -53,9 +48,12 @@ def _parts(connection: Any, sql: str) -> Needs | None:
     if tree.get("error"):
         return None
     names: set[str] = set()
+    own: set[str] = set()
     columns: set[str] | None = set()
     for node in _nodes(tree):
         kind = node.get("type")
+        if node.get("cte_map"):
+            own |= {entry["key"].lower() for entry in node["cte_map"]["map"]}
         if kind == "BASE_TABLE":
             names.add(node["table_name"].lower())
         elif kind == "COLUMN_REF" and columns is not None:
@@ -64,7 +62,10 @@ def _parts(connection: Any, sql: str) -> Needs | None:
             columns = None
         elif node.get("using_columns") and columns is not None:
             columns |= {name.lower() for name in node["using_columns"]}
-    return Needs(frozenset(names), None if columns is None else frozenset(columns))
+    known = {*tables(), *shared_views(), "expected"}
+    if names - own - known:
+        return None
+    return Needs(frozenset(names & known), None if columns is None else frozenset(columns))
 
 
 def _takes_all(select: Mapping[str, Any]) -> bool:
@@ -75,7 +76,7 @@ def _takes_all(select: Mapping[str, Any]) -> bool:
     sources = [select.get("from_table")]
     while sources:
         source = sources.pop() or {}
-        if source.get("type") == "BASE_TABLE" and source["table_name"].lower() in {*tables(), *_views()}:
+        if source.get("type") == "BASE_TABLE" and source["table_name"].lower() in {*tables(), *shared_views()}:
             return True
         sources += [source[side] for side in ("left", "right") if side in source]
     return False
@@ -89,15 +90,3 @@ def _nodes(tree: Any) -> Iterator[Mapping[str, Any]]:
     elif isinstance(tree, list):
         for value in tree:
             yield from _nodes(value)
-
-
-@cache
-def _views() -> Mapping[str, str]:
-    """The SELECT of each shared view, by its name."""
-    found = {}
-    for path in sorted((data_root() / "queries" / "views").glob("*.sql")):
-        text = re.sub(r"--[^\n]*", "", path.read_text(encoding="utf-8"))
-        for statement in text.split(";"):
-            if match := _VIEW.match(statement):
-                found[match[1].lower()] = match[2]
-    return found

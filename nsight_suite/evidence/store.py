@@ -21,8 +21,8 @@ import duckdb
 from nsight_suite.errors import SuiteError, UsageError, first_line
 from nsight_suite.evidence.needs import needs_of
 from nsight_suite.evidence.tables import Table, tables
+from nsight_suite.evidence.views import in_order, shared_views
 from nsight_suite.runfolder import RunFolder, replacing
-from nsight_suite.sources import data_root
 
 Connection = duckdb.DuckDBPyConnection
 DatabaseError = duckdb.Error
@@ -144,8 +144,8 @@ def append(
 def write_parquet(connection: duckdb.DuckDBPyConnection, folder: Path) -> None:
     """Write every table to `folder`/NAME.parquet, each file whole or not at all.
 
-    Rows are sorted by their columns from left to right, so that the same evidence gives the same files; those of
-    large tables keep the order in which they were read.
+    Rows are sorted by their columns from left to right, so that the same evidence gives the same files; those
+    of large tables keep the order in which they were read.
     """
     for table in tables().values():
         with replacing(folder / f"{table.name}.parquet") as temporary:
@@ -164,22 +164,26 @@ def open_store(run: RunFolder, *, missing_as_empty: bool = False, sql: str | Non
 
     A query that reads a missing table fails with the table's reason. With `missing_as_empty` such a table is
     empty instead: only for who looks at `Store.missing` before believing that something is not there.
-    With `sql`, one SELECT, only the tables that it reads are opened, which is quicker; the others stay empty.
+    With `sql`, one SELECT, only the tables and views that it reads are opened, which is quicker.
     Raises UsageError when the run's expected.sql declares something else than it should.
     """
     connection = _connect(":memory:", {**_CONFIG, **_limits()})
     needs = needs_of(connection, sql) if sql is not None else None
+    # expected.sql may read any table; a question that reads none may be about the tables themselves.
+    only = needs.tables if needs and needs.tables and "expected" not in needs.tables else None
     missing = {}
     for table in tables().values():
-        if needs and not needs.tables & {table.name, "expected"}:
-            connection.execute(_create_table(table))
+        if only is not None and table.name not in only:
             continue
         reason = _create_view(connection, table, (run.evidence / f"{table.name}.parquet").resolve())
         if reason:
             missing[table.name] = reason
             connection.execute(_create_table(table) if missing_as_empty else _refusing_view(table, reason))
     _allow_only(connection, run)
-    _create_derived_views(connection, run)
+    if only is None:
+        _create_derived_views(connection, run)
+    else:
+        create_shared_views(connection, only=only)
     return Store(connection, missing)
 
 
@@ -273,15 +277,17 @@ def _create_derived_views(connection: duckdb.DuckDBPyConnection, run: RunFolder)
     create_shared_views(connection, run.expected if os.path.lexists(run.expected) else None)
 
 
-def create_shared_views(connection: Connection, expected: Path | None = None) -> None:
-    """`expected` from an SQL file, empty without one, and the views of queries/views/, in order of name."""
+def create_shared_views(
+    connection: Connection, expected: Path | None = None, only: Collection[str] | None = None
+) -> None:
+    """`expected` from an SQL file, empty without one, and the shared views, or `only` some of them."""
     if expected:
         _create_expected(connection, expected)
     else:
         columns = ", ".join(f"NULL::{kind} AS {name}" for name, kind in _DECLARED.items())
         connection.execute(f"CREATE VIEW expected AS SELECT {columns} WHERE false")
-    for path in sorted((data_root() / "queries" / "views").glob("*.sql")):
-        connection.execute(path.read_text(encoding="utf-8"))
+    for view in in_order(shared_views() if only is None else only & shared_views().keys()):
+        connection.execute(view.statements)
 
 
 def _create_expected(connection: duckdb.DuckDBPyConnection, path: Path) -> None:

@@ -216,9 +216,10 @@ class _Calls:
             if records is None:
                 continue
             at = records.places(own["correlation_id"])
-            own, at = take(own, at >= 0), at[at >= 0]
-            if len(at):
-                found[thread] = own | take(records.sums, at) | {"kind": np.zeros(len(at), np.int64)}
+            known = at >= 0
+            sums = take(records.sums, at[known])
+            if count(sums):
+                found[thread] = take(own, known) | sums | {"kind": np.zeros(count(sums), np.int64)}
         return found
 
 

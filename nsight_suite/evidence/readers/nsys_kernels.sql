@@ -1,4 +1,7 @@
 -- Kernels of one batch, each joined to the call that started it. Those that no recorded call started stay, unjoined.
+SET VARIABLE first_id = (SELECT min(correlationId) FROM batch);
+SET VARIABLE last_id = (SELECT max(correlationId) FROM batch);
+
 INSERT INTO kernel BY NAME
 SELECT
     getvariable('pass_name') AS pass,
@@ -38,10 +41,9 @@ LEFT JOIN (
         arg_min({'range_id': range_id, 'path_id': path_id}, launch_id) AS place
     FROM launch
     WHERE pass = getvariable('pass_name')
-        AND correlation_id BETWEEN (SELECT min(correlationId) FROM batch) AND (SELECT max(correlationId) FROM batch)
+        AND correlation_id BETWEEN getvariable('first_id') AND getvariable('last_id')
     GROUP BY ALL
 ) AS launch_of
     ON launch_of.process = process.process AND launch_of.correlation_id = batch.correlationId
 LEFT JOIN nsys.string AS full_name ON full_name.id = batch.demangledName
-LEFT JOIN nsys.string AS short_name ON short_name.id = batch.shortName
-ORDER BY batch.row;
+LEFT JOIN nsys.string AS short_name ON short_name.id = batch.shortName;

@@ -1,6 +1,16 @@
 -- The API calls of one window of time, each with what the device recorded for it.
 -- The variables say which: window_start to window_end (excluded), times in ns.
 
+-- Bounds as variables rather than in the condition itself: DuckDB then leaves out what lies outside them unread.
+SET VARIABLE first_id = (
+    SELECT min(correlationId) FROM nsys.api
+    WHERE "start" >= getvariable('window_start') AND "start" < getvariable('window_end')
+);
+SET VARIABLE last_id = (
+    SELECT max(correlationId) FROM nsys.api
+    WHERE "start" >= getvariable('window_start') AND "start" < getvariable('window_end')
+);
+
 CREATE TEMP TABLE window_record AS
 SELECT
     globalPid AS global_pid,
@@ -15,15 +25,7 @@ SELECT
     min("start") AS first_ns,
     max("end") AS last_ns
 FROM nsys.record
-WHERE correlationId BETWEEN
-    (
-        SELECT min(correlationId) FROM nsys.api
-        WHERE "start" >= getvariable('window_start') AND "start" < getvariable('window_end')
-    )
-    AND (
-        SELECT max(correlationId) FROM nsys.api
-        WHERE "start" >= getvariable('window_start') AND "start" < getvariable('window_end')
-    )
+WHERE correlationId BETWEEN getvariable('first_id') AND getvariable('last_id')
 GROUP BY ALL;
 
 CREATE TEMP TABLE window_call AS

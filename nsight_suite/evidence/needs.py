@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from nsight_suite.evidence.tables import tables
 from nsight_suite.evidence.views import shared_views
+
+
+_PLAIN_FUNCTIONS = ("unnest", "range", "generate_series")
 
 
 @dataclass(frozen=True)
@@ -50,28 +53,68 @@ def _parts(connection: Any, sql: str) -> Needs | None:
     names: set[str] = set()
     own: set[str] = set()
     columns: set[str] | None = set()
+    whole = _row_names(tree)
     for node in _nodes(tree):
         kind = node.get("type")
         if node.get("cte_map"):
             own |= {entry["key"].lower() for entry in node["cte_map"]["map"]}
+        if kind == "SHOW_REF" or (kind == "TABLE_FUNCTION" and _function(node) not in _PLAIN_FUNCTIONS):
+            return None  # DESCRIBE, query('…'), histogram(…): tables that stand in no FROM
         if kind == "BASE_TABLE":
             names.add(node["table_name"].lower())
-        elif kind == "COLUMN_REF" and columns is not None:
-            columns.add(node["column_names"][-1].lower())
-        elif node.get("join_type") == "NATURAL" or (kind == "SELECT_NODE" and _takes_all(node)):
+        if _may_take_all(node, whole):
             columns = None
-        elif node.get("using_columns") and columns is not None:
-            columns |= {name.lower() for name in node["using_columns"]}
+        elif columns is not None:
+            columns |= _named(node)
     known = {*tables(), *shared_views(), "expected"}
     if names - own - known:
         return None
     return Needs(frozenset(names & known), None if columns is None else frozenset(columns))
 
 
+def _named(node: Mapping[str, Any]) -> set[str]:
+    """Names that may be columns: in `a.b.c` any may be one, and `name.upper()` stands as a function's schema."""
+    names = {*node.get("using_columns", ())}
+    if node.get("type") == "COLUMN_REF":
+        names |= {*node["column_names"]}
+    elif node.get("type") == "FUNCTION":
+        names |= {node.get("catalog", ""), node.get("schema", "")}
+    return {name.lower() for name in names}
+
+
+def _may_take_all(node: Mapping[str, Any], whole: Collection[str]) -> bool:
+    """Whether columns may be read here that are not named: by a star, by their place, or as a whole row."""
+    match node.get("type"):
+        case "COLUMN_REF":
+            return node["column_names"][0].lower() in whole and len(node["column_names"]) == 1
+        case "POSITIONAL_REFERENCE" | "PIVOT":
+            return True
+        case "SELECT_NODE":
+            return _takes_all(node)
+    return node.get("join_type") == "NATURAL" or bool(node.get("column_name_alias"))
+
+
+def _row_names(tree: Any) -> set[str]:
+    """Names that stand for whole rows of a table: `SELECT k FROM kernel k`. A column of that name goes before."""
+    names = set()
+    for node in _nodes(tree):
+        if node.get("type") == "BASE_TABLE":
+            table = tables().get(node["table_name"].lower())
+            name = (node.get("alias") or node["table_name"]).lower()
+            if table is None or name not in table.column_names:
+                names.add(name)
+    return names
+
+
+def _function(node: Mapping[str, Any]) -> str:
+    return str(node["function"]["function_name"]).lower()
+
+
 def _takes_all(select: Mapping[str, Any]) -> bool:
-    """Whether a SELECT takes all columns of a table of the evidence; those of a WITH table are told by its
-    own."""
-    if not any(node.get("type") == "STAR" for node in _nodes(select.get("select_list"))):
+    """Whether a SELECT has a star and takes it from a table of the evidence; those of a WITH table are told
+    by its own."""
+    parts = [part for key, part in select.items() if key not in ("from_table", "cte_map")]
+    if not any(node.get("type") == "STAR" for node in _nodes(parts)):
         return False
     sources = [select.get("from_table")]
     while sources:

@@ -133,6 +133,8 @@ FROM {table}
 """
 _ROWS_AT_ONCE = 200_000
 _RANGE_TABLES = frozenset({"range", "path"})
+# The tables that are read alone when a question reads nothing else.
+ALONE = _RANGE_TABLES | {"kernel"}
 _NOT_PROJECTED = frozenset({"parent_range_id", "first_launch_id", "last_launch_id"})
 
 
@@ -166,12 +168,25 @@ def read(
         connection.execute("DROP SCHEMA nsys CASCADE")
 
 
+def suffices_alone(needs: Needs) -> bool:
+    """Whether kernels alone or ranges alone are needed, so that the other tables need not be there."""
+    return _kernels_suffice(needs) or _ranges_suffice(needs)
+
+
+def _kernels_suffice(needs: Needs) -> bool:
+    return needs.tables <= {"kernel"} and not needs.columns_of("kernel") - _KERNELS_ALONE.keys()
+
+
+def _ranges_suffice(needs: Needs) -> bool:
+    return needs.tables <= _RANGE_TABLES and not needs.columns_of("range") & _NOT_PROJECTED
+
+
 def _read_for(connection: Connection, export: Export, needs: Needs) -> bool:
     """Read no more than is needed, where that is kernels or ranges alone; returns whether it is."""
-    if needs.tables <= {"kernel"} and not needs.columns_of("kernel") - _KERNELS_ALONE.keys():
+    if _kernels_suffice(needs):
         _read_kernels_alone(connection, export, needs)
         return True
-    if needs.tables <= _RANGE_TABLES and not needs.columns_of("range") & _NOT_PROJECTED:
+    if _ranges_suffice(needs):
         read_ranges(connection, export, needs.columns_of("range"))
         return True
     return False

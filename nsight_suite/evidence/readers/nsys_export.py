@@ -245,8 +245,7 @@ class SqliteExport:
     def keep(self, connection: Connection, table: str, columns: Columns, needed: Collection[str]) -> None:
         present = self.columns_of(table)
         read = {name: kind for name, kind in columns.items() if name in present and name in needed}
-        whole = self._whole(table, read or {min(present): BIGINT})
-        _register(connection, whole, columns, 0, len(next(iter(whole.values())).values))
+        _register(connection, self._whole(table, read or {min(present): BIGINT}), columns)
 
     def mapped(self, table: str, columns: Columns, of: Callable[[Batch], Part]) -> list[Part]:
         present = self.columns_of(table)
@@ -446,10 +445,17 @@ def _run(connection: Connection, batches: Iterator[Batch], columns: Columns, tur
     return odd
 
 
-def _register(connection: Connection, batch: Batch, columns: Columns, first: int, count: int) -> list[str]:
+def _register(
+    connection: Connection, batch: Batch, columns: Columns, first: int | None = None, count: int = 0
+) -> list[str]:
     """The batch as the view `batch`; returns the names of what it stands on, to be unregistered behind it."""
-    arrays: dict[str, Any] = {"row": np.arange(first, first + count, dtype=np.int64)}
-    select, joins, names = ["row"], [], ["batch_cells"]
+    arrays: dict[str, Any] = {}
+    # A table that is kept whole is numbered by DuckDB, when the numbers are asked for at all.
+    if first is None:
+        row = "row_number() OVER () - 1 AS row"
+    else:
+        row, arrays["row"] = "row", np.arange(first, first + count, dtype=np.int64)
+    select, joins, names = [row], [], ["batch_cells"]
     for number, (name, kind) in enumerate(columns.items()):
         if (cells := batch.get(name)) is None or (kind == VARCHAR and not cells.texts):
             select.append(f'CAST(NULL AS {kind}) AS "{name}"')

@@ -25,6 +25,8 @@ from nsight_suite.evidence.store import (
 from nsight_suite.evidence.tables import tables
 from nsight_suite.runfolder import RunFolder
 
+# What is read of a report takes several times its size in memory; this much fits everywhere.
+_SMALL_BYTES = 32 << 20
 # How far a reader is: done, total, what.
 Progress = Callable[[int, int, str], None]
 
@@ -122,8 +124,12 @@ def note_run(connection: Connection, asked: Mapping[str, Any]) -> None:
 
 
 @contextmanager
-def disk_backed_store(place: Path) -> Iterator[Connection]:
-    """An empty store in a file below `place`, which goes at the end: a report may be larger than memory."""
+def store_for(reports: Iterable[LooseReport], place: Path) -> Iterator[Connection]:
+    """An empty store: in memory for small reports, else in a file below `place`, which goes at the end."""
+    if sum(_size(report.path) for report in reports) <= _SMALL_BYTES:
+        with empty_store() as connection:
+            yield connection
+        return
     # DuckDB takes what follows a question mark in a path for options.
     parent = None if "?" in str(place.resolve()) else place
     with (
@@ -131,6 +137,11 @@ def disk_backed_store(place: Path) -> Iterator[Connection]:
         empty_store(Path(folder)) as connection,
     ):
         yield connection
+
+
+def _size(path: Path) -> int:
+    files = path.iterdir() if path.is_dir() else [path]
+    return sum(file.stat().st_size for file in files if file.is_file())
 
 
 def write(connection: Connection, run: RunFolder) -> None:
@@ -155,7 +166,7 @@ def rebuild(run: RunFolder) -> None:
             "Its evidence can be asked as it is; only the run that it was copied from can be built again.",
         )
     reports = [_as_it_was(run, entry) for entry in asked["reports"]]
-    with disk_backed_store(run.path) as connection:
+    with store_for(reports, run.path) as connection:
         note_run(connection, asked)
         for report in reports:
             try:

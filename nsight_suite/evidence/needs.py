@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from nsight_suite.evidence.tables import tables
 from nsight_suite.evidence.views import shared_views
-
 
 _PLAIN_FUNCTIONS = ("unnest", "range", "generate_series")
 
@@ -53,7 +52,6 @@ def _parts(connection: Any, sql: str) -> Needs | None:
     names: set[str] = set()
     own: set[str] = set()
     columns: set[str] | None = set()
-    whole = _row_names(tree)
     for node in _nodes(tree):
         kind = node.get("type")
         if node.get("cte_map"):
@@ -62,7 +60,7 @@ def _parts(connection: Any, sql: str) -> Needs | None:
             return None  # DESCRIBE, query('…'), histogram(…): tables that stand in no FROM
         if kind == "BASE_TABLE":
             names.add(node["table_name"].lower())
-        if _may_take_all(node, whole):
+        if _may_take_all(node):
             columns = None
         elif columns is not None:
             columns |= _named(node)
@@ -73,7 +71,7 @@ def _parts(connection: Any, sql: str) -> Needs | None:
 
 
 def _named(node: Mapping[str, Any]) -> set[str]:
-    """Names that may be columns: in `a.b.c` any may be one, and `name.upper()` stands as a function's schema."""
+    """Names that may be columns: in `a.b.c` any may be one; in `name.upper()` it stands as a function's schema."""
     names = {*node.get("using_columns", ())}
     if node.get("type") == "COLUMN_REF":
         names |= {*node["column_names"]}
@@ -82,11 +80,9 @@ def _named(node: Mapping[str, Any]) -> set[str]:
     return {name.lower() for name in names}
 
 
-def _may_take_all(node: Mapping[str, Any], whole: Collection[str]) -> bool:
+def _may_take_all(node: Mapping[str, Any]) -> bool:
     """Whether columns may be read here that are not named: by a star, by their place, or as a whole row."""
     match node.get("type"):
-        case "COLUMN_REF":
-            return node["column_names"][0].lower() in whole and len(node["column_names"]) == 1
         case "POSITIONAL_REFERENCE" | "PIVOT":
             return True
         case "SELECT_NODE":
@@ -94,35 +90,47 @@ def _may_take_all(node: Mapping[str, Any], whole: Collection[str]) -> bool:
     return node.get("join_type") == "NATURAL" or bool(node.get("column_name_alias"))
 
 
-def _row_names(tree: Any) -> set[str]:
-    """Names that stand for whole rows of a table: `SELECT k FROM kernel k`. A column of that name goes before."""
-    names = set()
-    for node in _nodes(tree):
-        if node.get("type") == "BASE_TABLE":
-            table = tables().get(node["table_name"].lower())
-            name = (node.get("alias") or node["table_name"]).lower()
-            if table is None or name not in table.column_names:
-                names.add(name)
-    return names
+def _takes_all(select: Mapping[str, Any]) -> bool:
+    """Whether a SELECT takes a star or a whole row (`SELECT k FROM kernel k`) from a table of the evidence.
+
+    What is taken from a WITH table is told by that one's own SELECT.
+    """
+    sources = _sources(select)
+    if not sources:
+        return False
+    parts = {key: part for key, part in select.items() if key not in ("from_table", "cte_map")}
+    if any(node.get("type") == "STAR" for node in _nodes(parts)):
+        return True
+    aliases = {
+        item["alias"].lower()
+        for item in select.get("select_list", ())
+        if item.get("alias") and item["alias"].lower() not in _single_names(item)
+    }
+    rows = _single_names({**parts, "from_table": select["from_table"]}) & sources.keys()
+    return any(name not in aliases and name not in sources[name] for name in rows)
+
+
+def _sources(select: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
+    """Tables and views of the evidence in the FROM of a SELECT: their names there, and their columns if known."""
+    found, waiting = {}, [select.get("from_table")]
+    while waiting:
+        source = waiting.pop() or {}
+        if source.get("type") == "BASE_TABLE":
+            table = source["table_name"].lower()
+            if table in {*tables(), *shared_views()}:
+                columns = tables()[table].column_names if table in tables() else ()
+                found[(source.get("alias") or table).lower()] = tuple(columns)
+        waiting += [source[side] for side in ("left", "right") if side in source]
+    return found
+
+
+def _single_names(tree: Any) -> set[str]:
+    refs = (node["column_names"] for node in _nodes(tree) if node.get("type") == "COLUMN_REF")
+    return {names[0].lower() for names in refs if len(names) == 1}
 
 
 def _function(node: Mapping[str, Any]) -> str:
     return str(node["function"]["function_name"]).lower()
-
-
-def _takes_all(select: Mapping[str, Any]) -> bool:
-    """Whether a SELECT has a star and takes it from a table of the evidence; those of a WITH table are told
-    by its own."""
-    parts = [part for key, part in select.items() if key not in ("from_table", "cte_map")]
-    if not any(node.get("type") == "STAR" for node in _nodes(parts)):
-        return False
-    sources = [select.get("from_table")]
-    while sources:
-        source = sources.pop() or {}
-        if source.get("type") == "BASE_TABLE" and source["table_name"].lower() in {*tables(), *shared_views()}:
-            return True
-        sources += [source[side] for side in ("left", "right") if side in source]
-    return False
 
 
 def _nodes(tree: Any) -> Iterator[Mapping[str, Any]]:

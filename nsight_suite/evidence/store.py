@@ -201,6 +201,7 @@ def write_duckdb(run: RunFolder) -> None:
     try:
         with replacing(run.duckdb) as temporary, _connect(temporary, _SHELL_CONFIG) as connection:
             connection.execute(f"SET file_search_path = '{_escaped(run.path.resolve())}'")
+            connection.begin()  # else every view and comment is written on its own
             for table in tables().values():
                 if _create_view(connection, table, Path("evidence") / f"{table.name}.parquet"):
                     connection.execute(_create_table(table))

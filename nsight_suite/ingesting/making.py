@@ -96,7 +96,7 @@ def ingest(
         if not options.merge_anyway:
             refuse_strangers([one.report for one in prepared])
         asked = _asked(out, prepared, argv)
-        with ingested.disk_backed_store(work) as connection:
+        with ingested.store_for([one.report for one in prepared], work) as connection:
             shown = in_background(
                 connection,
                 display.advanced,

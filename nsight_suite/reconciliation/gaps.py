@@ -20,6 +20,7 @@ _BLOCKING = {
     "driver-failed",
     "missing-column",
     "missing-report",
+    "no-api-table",
     "no-kernel-table",
     "no-range-table",
     "ranges-vanished",
@@ -34,11 +35,16 @@ _NOTES = {
     "foreign-lines",
     "kernel-without-launch",
     "missing-metric",
+    "only-start-end-ranges",
     "range-never-closed",
+    "schema-newer-minor",
+    "schema-unknown",
+    "unknown-column",
     "untimed-kernel",
+    "versioned-table",
 }
 # Judged from the rows themselves, with the case.
-_TOLD_ELSEWHERE = {"launch-without-kernel", "no-sanitizer-summary"}
+_TOLD_ELSEWHERE = {"graph-coverage", "launch-without-kernel", "no-sanitizer-summary"}
 _REBUILD = (
     "Rebuild the evidence from its reports (python -m nsight_suite.evidence RUN), or capture the pass again."
 )

@@ -72,6 +72,12 @@ def doubts_of_export(export: Export, origin: Origin, staged: Mapping[str, Staged
     yield from _doubts_of_tables(export, staged)
     if find(export, "CUPTI_ACTIVITY_KIND_KERNEL") is None:
         yield "no-kernel-table", "CUPTI_ACTIVITY_KIND_KERNEL", _why_no_kernels(export, origin)
+    elif find(export, "CUPTI_ACTIVITY_KIND_RUNTIME") is None:
+        told = (
+            "The export has kernels and no CUDA API calls, so no kernel belongs to a launch, a range or a case. "
+            "Capture with -t cuda,nvtx, and export all tables of the report."
+        )
+        yield "no-api-table", "CUPTI_ACTIVITY_KIND_RUNTIME", told
     if find(export, "NVTX_EVENTS") is None:
         if origin.nvtx_traced is False:
             told = "NVTX was not traced, so no kernel belongs to a range. Capture with -t cuda,nvtx."

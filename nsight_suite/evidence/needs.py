@@ -71,7 +71,7 @@ def _parts(connection: Any, sql: str) -> Needs | None:
 
 
 def _named(node: Mapping[str, Any]) -> set[str]:
-    """Names that may be columns: in `a.b.c` any may be one; in `name.upper()` it stands as a function's schema."""
+    """Names that may be columns: each of `a.b.c`, and the schema of a function called `name.upper()`."""
     names = {*node.get("using_columns", ())}
     if node.get("type") == "COLUMN_REF":
         names |= {*node["column_names"]}
@@ -111,7 +111,7 @@ def _takes_all(select: Mapping[str, Any]) -> bool:
 
 
 def _sources(select: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
-    """Tables and views of the evidence in the FROM of a SELECT: their names there, and their columns if known."""
+    """Tables and views of the evidence in a SELECT's FROM: their names there, and their columns if known."""
     found, waiting = {}, [select.get("from_table")]
     while waiting:
         source = waiting.pop() or {}

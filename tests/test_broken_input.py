@@ -1,0 +1,62 @@
+"""Inputs that somebody could hand in: no traceback, no hang, no half-written run, and no other answer."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tiny_export import Call, Kernel, Range, make_export
+
+from nsight_suite import query
+from nsight_suite.ingesting import ingest
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """An export of two kernels in two ranges, and the run that was made of it."""
+    folder = tmp_path_factory.mktemp("small")
+    report = make_export(
+        folder / "r.sqlite",
+        api=[Call("cudaLaunchKernel_v7000", 50, 60, 1), Call("cudaLaunchKernel_v7000", 70, 75, 2)],
+        kernels=[Kernel("scale", 150, 250, 1), Kernel("add", 260, 270, 2)],
+        nvtx=[Range("outer", 0, 100), Range("inner", 40, 65)],
+    )
+    ingest([report], folder / "run")
+    return report, folder / "run"
+
+
+WAYS_TO_READ = [
+    "SELECT k FROM kernel k ORDER BY k.start_ns",
+    "SELECT kernel FROM kernel ORDER BY ALL",
+    "SELECT kernel AS kernel FROM kernel ORDER BY ALL",
+    "SELECT struct_extract(k, 'name') AS n FROM kernel k ORDER BY n",
+    "SELECT (k).end_ns AS n FROM kernel k ORDER BY n",
+    "SELECT unnest(kernel) FROM kernel ORDER BY ALL",
+    "SELECT to_json(k) AS n FROM kernel k ORDER BY n",
+    "SELECT l.n.name FROM kernel k, LATERAL (SELECT k AS n) l ORDER BY ALL",
+    "SELECT [x.name FOR x IN [k]] AS n FROM kernel k ORDER BY n",
+    "SELECT name.upper() AS n FROM kernel ORDER BY n",
+    "SELECT #7 AS n FROM kernel ORDER BY n",
+    "SELECT g FROM kernel AS t(a, b, c, d, e, f, g) ORDER BY g",
+    "SELECT count(*) AS n FROM kernel WHERE COLUMNS('.*_ns') > 255",
+    "SELECT * FROM (UNPIVOT kernel ON COLUMNS('.*_ns')) ORDER BY ALL",
+    "SELECT * FROM query_table('kernel') ORDER BY ALL",
+    "SELECT * FROM query('SELECT name FROM kernel') ORDER BY ALL",
+    "SELECT column_name, count FROM (SUMMARIZE kernel) ORDER BY ALL",
+    "SELECT path FROM path ORDER BY path",
+    "SELECT r FROM range r ORDER BY r.start_ns",
+    "SELECT b FROM range AS t(a, b) ORDER BY b",
+]
+
+
+@pytest.mark.parametrize("sql", WAYS_TO_READ)
+def test_a_report_and_the_run_made_of_it_answer_alike(
+    small: tuple[Path, Path], sql: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """However SQL reaches a column: what a question does not name must not be taken for missing."""
+    answers = []
+    for asked in small:
+        assert query.main([str(asked), "--sql", sql, "--format", "json"]) == 0
+        answers.append(capsys.readouterr().out)
+    assert answers[0] == answers[1]
+    assert len(answers[0]) > len("[]\n")

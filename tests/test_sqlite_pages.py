@@ -1,4 +1,4 @@
-"""Cells decoded from the pages of a database are those that SQLite gives; damaged files are refused, or read alike."""
+"""Cells decoded from a database's pages are those that SQLite gives; damaged files are read alike or refused."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ SCHEMAS = {
     "PROFILER_OVERHEAD": "start end globalTid correlationId nameId overheadType",  # 2025
     "DIAGNOSTIC_EVENT": "timestamp timestampType source severity text",
     "PROCESSES": "globalPid pid name",
-    "TARGET_INFO_GPU": "id name uuid cuDevice smCount totalMemory l2CacheSize memoryBandwidth computeMajor computeMinor",
+    "TARGET_INFO_GPU": "id name uuid cuDevice smCount totalMemory l2CacheSize computeMajor computeMinor",
     "TARGET_INFO_SESSION_START_TIME": "utcEpochNs",
     "TARGET_INFO_SYSTEM_ENV": "globalVid devStateName name nameEnum value",
     "ENUM_CUDA_MEMCPY_OPER": "id name label",
@@ -71,7 +71,7 @@ class Kernel:
 
 @dataclass(frozen=True)
 class Range:
-    """An NVTX event; type 59 is push/pop, 60 start/end. `ended_by` is the thread that closed it, if another one."""
+    """An NVTX event; type 59 is push/pop, 60 start/end. `ended_by` is the thread that closed it, if told."""
 
     name: str | None
     start: int
@@ -131,7 +131,8 @@ def make_export(
             _fill(
                 database,
                 "CUPTI_ACTIVITY_KIND_KERNEL",
-                "start end correlationId globalPid demangledName shortName graphNodeId deviceId contextId streamId",
+                "start end correlationId globalPid demangledName shortName graphNodeId "
+                "deviceId contextId streamId",
                 [
                     (
                         *(kernel.start, kernel.end, kernel.correlation, kernel.process * PROCESS),

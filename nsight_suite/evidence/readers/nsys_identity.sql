@@ -63,7 +63,7 @@ CREATE TABLE nsys.domain_name AS
 SELECT
     globalTid & -16777216 AS global_pid,
     domainId AS domain_id,
-    any_value(coalesce(string.value, nvtx.text) ORDER BY nvtx.row) AS name
+    any_value(coalesce(nullif(string.value, ''), nullif(nvtx.text, '')) ORDER BY nvtx.row) AS name
 FROM nsys.nvtx AS nvtx
 LEFT JOIN nsys.string ON string.id = nvtx.textId
 WHERE eventType = 75

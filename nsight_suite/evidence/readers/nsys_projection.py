@@ -55,12 +55,14 @@ def read_ranges(connection: Connection, export: Export, needed: Collection[str])
 
     Launches are not told: first_launch_id and last_launch_id are NULL.
     """
-    records = _records(export)
+    records, working = _records(export)
     calls = _Calls(export, records)
     names = _Names(export)
-    threads = sorted(calls.seen | names.by_thread.keys())
-    others = {row[0] for row in export.rows(find(export, "PROCESSES") or "", ("globalPid",))}
-    processes = sorted({_process(thread) for thread in threads} | records.keys() | (others - {None}))
+    # All that the report tells of have their numbers, also those without a range.
+    threads = sorted(calls.seen | names.seen)
+    listed = {row[0] for row in export.rows(find(export, "PROCESSES") or "", ("globalPid",))}
+    listed = {process for process in listed if isinstance(process, int)}
+    processes = sorted({_process(thread) for thread in threads} | working | _of_graphs(export) | listed)
     paths = Paths()
     wanted = {row for column in needed for row in _MADE_OF.get(column, ())}
 
@@ -122,8 +124,8 @@ class _Sums:
         object.__setattr__(self, "_table", table)
 
 
-def _records(export: Export) -> Mapping[int, _Sums]:
-    """By process."""
+def _records(export: Export) -> tuple[Mapping[int, _Sums], set[int]]:
+    """By process; and all processes with records, also such as no call could be found for."""
     parts: dict[int, list[Rows]] = {}
     columns = dict.fromkeys(("start", "end", "correlationId", "globalPid"), BIGINT)
     for table in _OPERATIONS:
@@ -131,7 +133,16 @@ def _records(export: Export) -> Mapping[int, _Sums]:
         for by_process in export.mapped(find(export, table) or "", columns, summed):
             for process, rows in by_process.items():
                 parts.setdefault(process, []).append(rows)
-    return {process: _merged(rows) for process, rows in parts.items()}
+    found = {process: _merged(rows) for process, rows in parts.items() if any(map(count, rows))}
+    return found, set(parts)
+
+
+def _of_graphs(export: Export) -> set[int]:
+    """The processes of which whole graph runs were recorded."""
+    traces = find(export, "CUPTI_ACTIVITY_KIND_GRAPH_TRACE") or ""
+    return set().union(
+        *export.mapped(traces, {"globalPid": BIGINT}, lambda batch: _distinct(batch["globalPid"]))
+    )
 
 
 def _summed_by_process(batch: Batch, kernel: int) -> dict[int, Rows]:
@@ -149,9 +160,12 @@ def _summed_by_process(batch: Batch, kernel: int) -> dict[int, Rows]:
         "last_ns": np.where(timed, end, FIRST),
     }
     processes = batch["globalPid"].values
+    idle: dict[int, Rows] = {}
     if not there.all():
+        nothing = take(rows, slice(0, 0))
+        idle = dict.fromkeys(_distinct(batch["globalPid"]), nothing)
         rows, processes = take(rows, there), processes[there]
-    return {process: _summed(own) for process, own in _split(rows, processes).items()}
+    return idle | {process: _summed(own) for process, own in _split(rows, processes).items()}
 
 
 def _merged(parts: Sequence[Rows]) -> _Sums:
@@ -198,8 +212,7 @@ class _Calls:
         self.by_thread = {thread: lanes.joined(rows) for thread, rows in parts.items()}
 
     def _of_batch(self, batch: Batch) -> dict[int, Rows]:
-        called = batch["globalTid"].values[_valid(batch["globalTid"])]
-        self.seen.update(np.unique(called).tolist())
+        self.seen |= _distinct(batch["globalTid"])
         there = _known(batch, "start", "globalTid", "correlationId")
         start = batch["start"].values
         rows = {
@@ -227,12 +240,13 @@ class _Calls:
 
 
 class _Names:
-    """The ranges of an export by thread, as `lanes` takes them, and the labels of their names.
+    """The ranges of an export by thread, as `lanes` takes them, labels of their names, and all threads seen.
 
     A name is a registered string if there is one, else a text.
     """
 
     def __init__(self, export: Export) -> None:
+        self.seen: set[int] = set()
         self._export = export
         self._labels: dict[str, int] = {}
         self._strings: dict[int, str | None] = {}
@@ -268,6 +282,7 @@ class _Names:
         connection.execute('DROP TABLE "range"; CREATE VIEW "range" AS FROM found_range')
 
     def _of_batch(self, batch: Batch) -> dict[int, Rows]:
+        self.seen |= _distinct(batch["globalTid"])
         kinds = _or(batch["eventType"], NONE)
         for row in np.flatnonzero(kinds == _NAMES_DOMAIN).tolist():
             self._note_domain(batch, row)
@@ -343,7 +358,7 @@ class _Names:
             self._look_up([key])
         code = _value(batch["text"], row)
         text = self._strings.get(key) if key is not None else None
-        if text is None and code is not None:
+        if not text and code is not None:
             text = batch["text"].texts[code].decode("utf-8", "replace")
         if text and thread is not None and domain is not None:
             self._domains.setdefault((_process(thread), domain), text)
@@ -378,6 +393,12 @@ def _split(rows: Rows, by: Integers) -> dict[int, Rows]:
 
 def _taken(cells: Cells, rows: Integers) -> Cells:
     return Cells(cells.values[rows], None if cells.valid is None else cells.valid[rows], cells.texts)
+
+
+def _distinct(cells: Cells) -> set[int]:
+    """The values of cells that few differ in."""
+    values = cells.values if cells.valid is None else cells.values[cells.valid]
+    return set(values[:1].tolist()) if (values == values[:1]).all() else set(np.unique(values).tolist())
 
 
 def _value(cells: Cells, row: int) -> int | None:

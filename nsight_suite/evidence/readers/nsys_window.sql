@@ -35,7 +35,12 @@ SELECT
     thread.thread,
     api.correlationId AS correlation_id,
     api.nameId AS name_id,
-    coalesce(api_name.kind, CASE WHEN record.graph THEN 1 ELSE record.kind END) AS kind,
+    -- Whatever its name, a call that device records name has started work.
+    CASE
+        WHEN api_name.kind < 4 OR record.operations IS NULL THEN api_name.kind
+        WHEN record.graph THEN 1
+        ELSE record.kind
+    END AS kind,
     coalesce(record.operations, 0) AS operations,
     coalesce(record.kernels, 0) AS kernels,
     coalesce(record.timed, 0) AS timed,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tiny_export import Call, Kernel, Range, make_export
+from tiny_export import Call, Kernel, Range, change, make_export
 
 from nsight_suite import query
 from nsight_suite.ingesting import ingest
@@ -60,3 +60,13 @@ def test_a_report_and_the_run_made_of_it_answer_alike(
         answers.append(capsys.readouterr().out)
     assert answers[0] == answers[1]
     assert len(answers[0]) > len("[]\n")
+
+
+@pytest.mark.parametrize("name", ["kernel_summary", "range_projection", "launch_counts"])
+def test_a_question_to_a_foreign_export_is_refused(
+    tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    report = tmp_path / "r.sqlite"
+    change(report, "CREATE TABLE OSRT_API (start INTEGER)")
+    assert query.main([str(report), name]) == 2
+    assert "is no export of Nsight Systems" in capsys.readouterr().err

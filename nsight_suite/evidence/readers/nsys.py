@@ -14,10 +14,10 @@ from pathlib import Path
 from nsight_suite.errors import BadReport, first_line
 from nsight_suite.evidence.needs import Needs
 from nsight_suite.evidence.notes import Doubt, note_doubts, note_report
+from nsight_suite.evidence.readers import nsys_fast, nsys_projection
 from nsight_suite.evidence.readers.nsys_calls import read_calls
 from nsight_suite.evidence.readers.nsys_diagnosis import Origin, doubts_of_export, origin_of
 from nsight_suite.evidence.readers.nsys_export import BIGINT, VARCHAR, Export, Turn, find, open_export, stage
-from nsight_suite.evidence.readers.nsys_projection import read_ranges
 from nsight_suite.evidence.store import Connection, DatabaseError, append, insert_rows
 
 # Hears how far the reading of a report has come: rows done, rows in all, and what is read.
@@ -188,7 +188,9 @@ def _read_for(connection: Connection, export: Export, needs: Needs) -> bool:
         _read_kernels_alone(connection, export, needs)
         return True
     if _ranges_suffice(needs):
-        read_ranges(connection, export, needs.columns_of("range"))
+        needed = needs.columns_of("range")
+        if "path" in needs.tables or not nsys_fast.read_ranges(connection, export, needed):
+            nsys_projection.read_ranges(connection, export, needed)
         return True
     return False
 

@@ -23,10 +23,10 @@ from nsight_suite.evidence.readers.sqlite_pages import Batch, Cells
 from nsight_suite.evidence.readers.sweep import Integers
 from nsight_suite.evidence.store import Connection
 
-_OPERATIONS = ("CUPTI_ACTIVITY_KIND_KERNEL", "CUPTI_ACTIVITY_KIND_MEMCPY", "CUPTI_ACTIVITY_KIND_MEMSET")
+OPERATIONS = ("CUPTI_ACTIVITY_KIND_KERNEL", "CUPTI_ACTIVITY_KIND_MEMCPY", "CUPTI_ACTIVITY_KIND_MEMSET")
 _RANGES = (59, 60, 70, 71)
-_NAMES_DOMAIN = 75
-_PAYLOADS = ("int64Value", "uint64Value", "int32Value", "uint32Value")
+NAMES_DOMAIN = 75
+PAYLOADS = ("int64Value", "uint64Value", "int32Value", "uint32Value")
 _WINDOW_ROWS = 100_000
 # Correlation ids that lie this much further apart than there are operations are not used as places in an array.
 _SPARSE = 16
@@ -62,13 +62,13 @@ def read_ranges(connection: Connection, export: Export, needed: Collection[str])
     threads = sorted(calls.seen | names.seen)
     listed = {row[0] for row in export.rows(find(export, "PROCESSES") or "", ("globalPid",))}
     listed = {process for process in listed if isinstance(process, int)}
-    processes = sorted({_process(thread) for thread in threads} | working | _of_graphs(export) | listed)
+    processes = sorted({process_of(thread) for thread in threads} | working | _of_graphs(export) | listed)
     paths = Paths()
     wanted = {row for column in needed for row in _MADE_OF.get(column, ())}
 
     def swept(thread: int) -> Iterator[Rows]:
         for rows in _swept(names.by_thread.pop(thread), calls.by_thread.pop(thread, _NO_CALLS), paths):
-            places = {"thread": threads.index(thread), "process": processes.index(_process(thread))}
+            places = {"thread": threads.index(thread), "process": processes.index(process_of(thread))}
             told = {
                 name: np.full(count(rows), number, np.int64)
                 for name, number in places.items()
@@ -128,8 +128,8 @@ def _records(export: Export) -> tuple[Mapping[int, _Sums], set[int]]:
     """By process; and all processes with records, also such as no call could be found for."""
     parts: dict[int, list[Rows]] = {}
     columns = dict.fromkeys(("start", "end", "correlationId", "globalPid"), BIGINT)
-    for table in _OPERATIONS:
-        summed = partial(_summed_by_process, kernel=int(table == _OPERATIONS[0]))
+    for table in OPERATIONS:
+        summed = partial(_summed_by_process, kernel=int(table == OPERATIONS[0]))
         for by_process in export.mapped(find(export, table) or "", columns, summed):
             for process, rows in by_process.items():
                 parts.setdefault(process, []).append(rows)
@@ -225,7 +225,7 @@ class _Calls:
             rows, threads = take(rows, there), threads[there]
         found = {}
         for thread, own in _split(rows, threads).items():
-            records = self._records.get(_process(thread))
+            records = self._records.get(process_of(thread))
             if records is None:
                 continue
             at = records.places(own["correlation_id"])
@@ -253,7 +253,7 @@ class _Names:
         self._latest = FIRST
         self._domains: dict[tuple[int, int], str] = {}
         columns = dict.fromkeys(("start", "end", "eventType", "globalTid", "textId"), BIGINT)
-        columns |= dict.fromkeys(("domainId", "endGlobalTid", *_PAYLOADS), BIGINT)
+        columns |= dict.fromkeys(("domainId", "endGlobalTid", *PAYLOADS), BIGINT)
         parts: dict[int, list[Rows]] = {}
         events = find(export, "NVTX_EVENTS") or ""
         for by_thread in export.mapped(events, {**columns, "text": VARCHAR}, self._of_batch):
@@ -284,7 +284,7 @@ class _Names:
     def _of_batch(self, batch: Batch) -> dict[int, Rows]:
         self.seen |= _distinct(batch["globalTid"])
         kinds = _or(batch["eventType"], NONE)
-        for row in np.flatnonzero(kinds == _NAMES_DOMAIN).tolist():
+        for row in np.flatnonzero(kinds == NAMES_DOMAIN).tolist():
             self._note_domain(batch, row)
         here = np.isin(kinds, _RANGES) & _known(batch, "start", "globalTid")
         if not here.all():
@@ -312,7 +312,7 @@ class _Names:
     def _payloads(self, batch: Batch) -> tuple[Integers, Integers]:
         rows = len(batch["start"].values)
         payload, paid = np.zeros(rows, np.int64), np.zeros(rows, np.bool_)
-        for name in _PAYLOADS:
+        for name in PAYLOADS:
             told = _valid(batch[name])
             if told.any():
                 fresh = told & ~paid
@@ -335,9 +335,7 @@ class _Names:
             unnamed = labels < 0
         if unnamed.any():
             missing = [
-                self._label(
-                    "<unnamed>" if key == NONE or self._strings[key] is not None else f"<string {key} missing>"
-                )
+                self._label(nameless(key, self._strings[key]) if key != NONE else nameless(None, None))
                 for key in known.tolist()
             ]
             labels[unnamed] = np.array(missing, np.int64)[inverse[unnamed]]
@@ -361,13 +359,13 @@ class _Names:
         if not text and code is not None:
             text = batch["text"].texts[code].decode("utf-8", "replace")
         if text and thread is not None and domain is not None:
-            self._domains.setdefault((_process(thread), domain), text)
+            self._domains.setdefault((process_of(thread), domain), text)
 
     def _finished(self, thread: int, rows: Rows) -> Rows:
         """Domains by their labels, -1 for the default one; and until when a range counts."""
         known, inverse = np.unique(rows["domain"], return_inverse=True)
         labels = [
-            self._label(self._domains.get((_process(thread), domain), f"<domain {domain}>")) if domain else NONE
+            self._label(self._domains.get((process_of(thread), domain), f"<domain {domain}>")) if domain else NONE
             for domain in known.tolist()
         ]
         counted = lanes.counted_to(rows["end"], rows["closed"], self._latest)
@@ -378,8 +376,15 @@ class _Names:
 # -- rows -----------------------------------------------------------------------------------------
 
 
-def _process(thread: int) -> int:
+def process_of(thread: int) -> int:
+    """The globalPid of a globalTid."""
     return thread & ~0xFFFFFF
+
+
+def nameless(identified: int | None, string: str | None) -> str:
+    """What stands for the name of a range that has none: no text, and its registered string is missing or
+    empty."""
+    return "<unnamed>" if identified is None or string is not None else f"<string {identified} missing>"
 
 
 def _split(rows: Rows, by: Integers) -> dict[int, Rows]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +14,17 @@ from nsight_suite.evidence.readers.ncu_advice import Advice
 from nsight_suite.evidence.readers.ncu_nvtx import Range, innermost
 from nsight_suite.evidence.readers.workloads import Cells, Metric, Workload, wanted
 
+_LONGEST_S = 600
+_LOAD = """
+import sys, ncu_report
+context = ncu_report.load_report(sys.argv[1])
+for number in range(context.num_ranges()):
+    results = context.range_by_idx(number)
+    for index in range(results.num_actions()):
+        action = results.action_by_idx(index)
+        for name in action.metric_names():
+            action.metric_by_name(name).value()
+"""
 # As the details page types what a rule says.
 _MESSAGE_KINDS = {"NONE": "INF", "OK": "INF", "OPTIMIZATION": "OPT", "WARNING": "WRN", "ERR": "ERR"}
 # Links in what a rule says: @section:ID:label@, @url:label:address@.
@@ -59,6 +72,15 @@ class Package:
             if cells.requested is None:
                 advice += _advice(self.module, action, number)
         return advice
+
+
+def survives(path: Path) -> bool:
+    """Whether the package can load a doubtful report: of some damage it ends the whole process, so ask another."""
+    command = [sys.executable, "-c", _LOAD, str(path)]
+    try:
+        return subprocess.run(command, capture_output=True, timeout=_LONGEST_S, check=False).returncode == 0
+    except subprocess.TimeoutExpired:
+        return False
 
 
 def package() -> Package | str:

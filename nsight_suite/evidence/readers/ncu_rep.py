@@ -19,7 +19,7 @@ from nsight_suite.evidence.readers import ncu_csv, ncu_program
 from nsight_suite.evidence.readers.ncu_advice import insert_advice
 from nsight_suite.evidence.readers.ncu_blocks import MAGIC, Extent, Session, extent, session
 from nsight_suite.evidence.readers.ncu_numbers import DEFAULT
-from nsight_suite.evidence.readers.ncu_package import Package, package
+from nsight_suite.evidence.readers.ncu_package import Package, package, survives
 from nsight_suite.evidence.readers.ncu_settings import UNKNOWN, Identity, Policies
 from nsight_suite.evidence.readers.workloads import Cells
 from nsight_suite.evidence.readers.zstd_frame import MAGIC as ZSTD
@@ -134,6 +134,11 @@ def _read_by_package(
     if report.cut and most is None:
         raise _cut_off(path)
     with Cells(requested) as cells, _suffixed(path) as loadable:
+        if (report.announced is None or report.cut) and not survives(loadable):
+            raise BadReport(
+                f"{path.name} is damaged: NVIDIA's package cannot load it.",
+                "Copy it again, or make the report again. It may also be of a newer ncu than ncu-report knows.",
+            )
         try:
             advice = reader.gather(
                 loadable, cells, instances=instances, most=most, process_ids=report.made.process_ids

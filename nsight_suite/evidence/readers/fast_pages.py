@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import pairwise
 from types import ModuleType
 from typing import Any
 
@@ -23,6 +24,7 @@ from nsight_suite.evidence.readers.sqlite_pages import Bytes, Integers, PageFile
 _BYTES_AT_ONCE = 1 << 20
 # A row takes at least so many bytes of its page; a part has room for no more.
 _LEAST_ROW = 17
+_LEAF = b"\x0d"
 _WORKERS = 4
 
 
@@ -43,7 +45,9 @@ class Part:
         room = _BYTES_AT_ONCE // _LEAST_ROW
         shapes = (columns, room), (room,), (5, room), (2,)
         arrays = [np.empty(shape, np.int64) for shape in shapes]
-        return cls(*arrays, np.empty(0, np.uint8), np.empty(0, np.uint64))
+        buffer = np.zeros(_BYTES_AT_ONCE + 8, np.uint8)
+        # A word of eight bytes at any byte.
+        return cls(*arrays, buffer, np.ndarray((_BYTES_AT_ONCE + 1,), np.uint64, buffer, strides=(1,)))
 
 
 @dataclass(frozen=True)
@@ -74,7 +78,7 @@ class Reader:
         others hold integers. Raises Unusual for a table or a row that is not plain.
         """
         layout = self._layout(table, columns)
-        leaves = self.file._leaves(layout.root)
+        leaves = self._leaves(layout.root)
         step = max(1, _BYTES_AT_ONCE // self.file.page_size)
         ahead = (self.workers._max_workers or 1) + 1
         free = [Part.empty(len(columns)) for _ in range(ahead)]
@@ -103,19 +107,38 @@ class Reader:
                 future.cancel()
 
     def _decode(self, pages: Integers, layout: _Layout, part: Part) -> None:
-        file = self.file
-        buffer = file.read(pages)
-        # A word of eight bytes at any byte.
-        words: NDArray[np.uint64] = np.ndarray((len(buffer) - 7,), np.uint64, buffer, strides=(1,))
-        longest = file.usable - 35
-        shape = buffer, words, len(pages), file.page_size, longest
-        told = part.values, part.lengths, part.rowids
-        part.rows = self.compiled.decode(*shape, layout.slots, layout.text, *told)
+        self._read(pages, part.buffer)
+        part.rows = self.compiled.decode(
+            *(part.buffer, part.words, len(pages), self.file.page_size, self.file.usable - 35),
+            *(layout.slots, layout.text, part.values, part.lengths, part.rowids),
+        )
         if part.rows < 0:
             raise Unusual("a page or a row of another kind")
         for slot in layout.missing:
             part.values[slot, : part.rows] = self.compiled.NULL
-        part.buffer, part.words = buffer, words
+
+    def _read(self, pages: Integers, buffer: Bytes) -> None:
+        size, view = self.file.page_size, buffer.data
+        breaks = (np.flatnonzero(np.diff(pages) != 1) + 1).tolist()
+        for first, behind in pairwise([0, *breaks, len(pages)]):
+            # The file was as long as its pages when it was opened.
+            target = view[first * size : behind * size]
+            if os.preadv(self.file.descriptor, [target], (int(pages[first]) - 1) * size) != len(target):
+                raise Unusual("a page lies beyond the end of the file")
+
+    def _leaves(self, root: int) -> Integers:
+        """The numbers of a table's leaf pages, in the order of their rows. `decode` sees whether they are leaves."""
+        file = self.file
+        level, seen = np.array([root], np.int64), 0
+        while True:
+            if level.min() < 2 or level.max() > file.pages or (seen := seen + len(level)) > file.pages:
+                raise Unusual("a page number is out of bounds")
+            if os.pread(file.descriptor, 1, (int(level[0]) - 1) * file.page_size) == _LEAF:
+                return level
+            below = file._children(level)
+            if below is None:
+                raise Unusual("the leaves of a table are not all at one depth")
+            level = below
 
     def _layout(self, table: str, columns: Sequence[str]) -> _Layout:
         info = self.export.connection.execute(

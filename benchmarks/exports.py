@@ -1,9 +1,8 @@
 """nsys exports of any size, of a made-up training program: the same every time.
 
 Steps hold layers, layers hold operations, each in NVTX ranges on two threads and in two domains; an operation
-launches
-some kernels, and a fifth of all kernels runs in CUDA graphs of a hundred nodes. Tables and columns are those of
-nsys 2023.4 that matter here.
+launches some kernels, and a fifth of all kernels runs in CUDA graphs of a hundred nodes. Tables and columns are
+those of nsys 2023.4 that matter here.
 """
 
 from __future__ import annotations
@@ -44,8 +43,8 @@ _TABLES = {
 
 
 def write_export(path: Path, kernels: int, seed: int = 1) -> None:
-    """Write an export with at least so many kernels; rows of the tables lie between each other, as nsys writes
-    them."""
+    """Write an export with at least so many kernels; rows of the tables lie between each other, as nsys
+    writes them."""
     draft = path.with_name(f".{path.name}")
     draft.unlink(missing_ok=True)
     with closing(sqlite3.connect(draft)) as database:

@@ -2,11 +2,10 @@
 
 python benchmarks/ingest.py --data FOLDER [--sizes 100000 1000000] [--rounds 3] [--nsys PATH] [--json FILE]
 
-Exports that FOLDER lacks are made there (benchmarks/exports.py). Every measurement is a process of its own;
-the tools
-take turns inside each round, and medians are printed. Two times are told of ours: `command` is the whole
-process
-with Python's start, as of nsys; `work` is what it spends from opening the file to the last row of the answer.
+Exports that FOLDER lacks are made there (benchmarks/exports.py). Every measurement is a process of its own; the
+tools take turns inside each round, and medians are printed. Two times are told of ours: `command` is the whole
+process with Python's start, as of nsys; `work` is what it spends from opening the file to the last row of the
+answer.
 """
 
 from __future__ import annotations
@@ -29,8 +28,6 @@ from pathlib import Path
 # Run from the checkout, installed or not; so are the processes that it starts.
 _PATHS = (str(Path(__file__).parent), str(Path(__file__).parents[1]))
 sys.path[:0] = _PATHS
-
-from exports import write_export
 
 # What nsys' own cuda_gpu_kern_sum tells, with the exact median.
 SUMMARY = """
@@ -82,6 +79,8 @@ def main() -> int:
     arguments = parser.parse_args()
     if arguments.asked:
         return _ask(*arguments.asked)
+    from exports import write_export  # beside this file
+
     if not arguments.nsys:
         print("nsys is not installed: its times are missing below.")
     arguments.data.mkdir(parents=True, exist_ok=True)

@@ -384,14 +384,17 @@ def test_an_untimed_kernel_counts_without_times(connection: store.Connection, tm
 
 
 @pytest.mark.parametrize(
-    ("capture", "words"),
-    [({"CAPTURE_EVENT_TYPE": "NvtxEvents"}, "CUDA was not traced"), ({}, "unknown, not zero")],
+    ("capture", "code", "words"),
+    [
+        ({"CAPTURE_EVENT_TYPE": "NvtxEvents"}, "cuda-not-traced", "CUDA was not traced"),
+        ({}, "no-kernel-table", "unknown, not zero"),
+    ],
 )
 def test_no_kernel_table_is_not_no_kernels(
-    connection: store.Connection, tmp_path: Path, capture: dict[str, str], words: str
+    connection: store.Connection, tmp_path: Path, capture: dict[str, str], code: str, words: str
 ) -> None:
     read(connection, make_export(tmp_path / "none.sqlite", kernels=None, capture=capture))
-    assert codes(connection) == ["no-kernel-table"]
+    assert codes(connection) == [code]
     assert words in rows(connection, "SELECT reason FROM finding")[0]
     assert rows(connection, "SELECT rows FROM report") == [None]
 

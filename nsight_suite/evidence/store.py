@@ -170,9 +170,9 @@ def open_store(run: RunFolder, *, missing_as_empty: bool = False, sql: str | Non
     """Open the evidence of a run for reading, in memory; nothing is written anywhere.
 
     A query that reads a missing table fails with the table's reason. With `missing_as_empty` such a table is
-    empty instead: only for who looks at `Store.missing` before believing that something is not there.
-    With `sql`, one SELECT, only the tables and views that it reads are opened, which is quicker.
-    Raises UsageError when the run's expected.sql declares something else than it should.
+    empty instead: only for who looks at `Store.missing` before believing that something is not there. With
+    `sql`, one SELECT, only the tables and views that it reads are opened, which is quicker. Raises UsageError
+    when the run's expected.sql declares something else than it should.
     """
     connection = _connect(":memory:", {**_CONFIG, **_limits()})
     needs = needs_of(connection, sql) if sql is not None else None

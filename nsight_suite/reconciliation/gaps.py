@@ -17,6 +17,7 @@ from nsight_suite.runfolder import RunFolder, sha256
 GRAPH_LEVEL = "graph-level-trace"
 # Doubts of the readers after which a pass cannot speak.
 _BLOCKING = {
+    "cuda-not-traced",
     "driver-failed",
     "missing-column",
     "missing-report",

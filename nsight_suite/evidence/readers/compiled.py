@@ -178,7 +178,7 @@ def accumulate(values: Integers, rows: int, process: int, kernel: int, base: int
             # CUPTI writes start = end = 0 when it has counted an operation but not timed it.
             records[key, LATE] = max(records[key, LATE], 1)
         else:
-            if start < 0 or end < 0 or start == LAST or end == LAST:
+            if start < 0 or end < start or start == LAST or end == LAST:
                 return -1
             records[key, EARLY] = max(records[key, EARLY], LAST - start)
             records[key, LATE] = max(records[key, LATE], end + 1)

@@ -1,9 +1,8 @@
-"""The calls and ranges of one thread, window after window of time → who encloses whom, and what ran inside
-each range.
+"""The calls and ranges of one thread, window after window of time → who encloses whom, and what ran inside each
+range.
 
-Everything is arrays of numbers, a row per call or range. What reaches beyond a window (ranges still open,
-calls that
-have not returned) is carried into the next one, so a capture of any length needs the memory of one window.
+Everything is arrays of numbers, a row per call or range. What reaches beyond a window (ranges still open, calls
+that have not returned) is carried into the next one, so a capture of any length needs the memory of one window.
 """
 
 from __future__ import annotations
@@ -132,8 +131,8 @@ def _without_wrappers(calls: Rows, until: int) -> tuple[Rows, Rows, Rows]:
     """Calls that do the work, calls that wrap such or are wrapped, and calls to be looked at again later.
 
     A runtime call contains the driver call that does its work. Of such a nest the calls that device records
-    name
-    are kept, or the outermost when none is, so that one launch stays one launch. Waits nest among themselves.
+    name are kept, or the outermost when none is, so that one launch stays one launch. Waits nest among
+    themselves.
     """
     calls = sorted_rows(calls)
     keep = np.zeros(count(calls), np.bool_)
@@ -153,10 +152,11 @@ def _without_wrappers(calls: Rows, until: int) -> tuple[Rows, Rows, Rows]:
             served = np.bincount(nest, weights=recorded)[nest] > 0
             chosen = np.where(served, recorded, ~nested)
             # Both calls of a nest may carry one correlation id; the outer one is the launch then.
-            for at in np.flatnonzero(chosen & nested).tolist():
-                first = int(np.searchsorted(nest, nest[at]))
-                same = calls["correlation_id"][group[first:at]] == calls["correlation_id"][group[at]]
-                chosen[at] = not (chosen[first:at] & same).any()
+            served_at = np.flatnonzero(chosen)
+            ids = calls["correlation_id"][group[served_at]]
+            by_id = np.lexsort((served_at, ids, nest[served_at]))
+            same = (np.diff(ids[by_id]) == 0) & (np.diff(nest[served_at][by_id]) == 0)
+            chosen[served_at[by_id][1:][same]] = False
             keep[group] = chosen
         if latest[-1] >= until and until != LAST:
             last = int(np.flatnonzero(~nested)[-1])
@@ -169,8 +169,6 @@ def _nesting(around: Ranges, rows: Rows, paths: Paths) -> Rows:
     parent, depth = around.parent, around.depth
     path = np.full(len(parent), NONE, np.int64)
     crossed = around.crossed
-    plain = np.ones(len(parent), np.bool_)
-    plain[crossed] = False
     level_of = np.argsort(depth, kind="stable")
     bounds = np.searchsorted(depth[level_of], np.arange(int(depth.max(initial=-1)) + 2))
     for first, behind in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True):
@@ -215,7 +213,9 @@ def _placed(around: Ranges, rows: Rows, calls: Rows, paths: Paths) -> Rows:
 
 def _captured(marks: Rows, at: Integers, depth: int) -> tuple[Integers, int]:
     """Whether a stream was being captured at each moment, and how many captures are open behind all marks."""
-    levels = np.concatenate([[depth], depth + np.cumsum(marks["step"])])
+    steps = np.concatenate([[depth], marks["step"]])
+    # An end without a begin, as in a capture that nsys joined late, closes nothing.
+    levels = np.cumsum(steps) - np.minimum(np.minimum.accumulate(np.cumsum(steps)), 0)
     return (levels[np.searchsorted(marks["start"], at, side="right")] > 0).astype(np.int64), int(levels[-1])
 
 

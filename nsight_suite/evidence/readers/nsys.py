@@ -1,5 +1,5 @@
-"""An nsys export → ranges, launches, kernels, memory operations, waits, other API calls, and what they leave
-in doubt.
+"""An nsys export → ranges, launches, kernels, memory operations, waits, other API calls, and what they leave in
+doubt.
 
 The columns at hand are staged in a schema `nsys`; plain SQL files beside this module turn them into evidence,
 and `lanes` finds which ranges enclose which calls.
@@ -125,11 +125,16 @@ _RECORDS = """
 INSERT INTO nsys.record
 SELECT
     {kind},
-    -- CUPTI writes start = end = 0 when it has counted an operation but not timed it.
-    CASE WHEN NOT (coalesce("start", 0) = 0 AND coalesce("end", 0) = 0) THEN "start" END,
-    CASE WHEN NOT (coalesce("start", 0) = 0 AND coalesce("end", 0) = 0) THEN "end" END,
+    CASE WHEN timed("start", "end") THEN "start" END,
+    CASE WHEN timed("start", "end") THEN "end" END,
+    "end" < "start",
     globalPid, correlationId, graphNodeId
 FROM {table}
+"""
+# CUPTI writes start = end = 0 when it has counted an operation but not timed it.
+_TIMED = """
+CREATE OR REPLACE TEMP MACRO timed(first, last) AS
+    last >= first AND NOT (first = 0 AND last = 0)
 """
 _ROWS_AT_ONCE = 200_000
 _RANGE_TABLES = frozenset({"range", "path"})
@@ -147,10 +152,11 @@ def read(
 ) -> None:
     """Insert the rows of one nsys export, an SQLite file or a folder of Parquet files.
 
-    With `needs` only what these name is read; other tables may stay empty, other columns NULL. Raises
-    BadReport for an export that is empty, cut off, damaged or foreign; then nothing is inserted.
+    With `needs` only what these name is read; other tables may stay empty, other columns NULL. Raises BadReport
+    for an export that is empty, cut off, damaged or foreign; then nothing is inserted.
     """
     connection.execute("CREATE SCHEMA nsys")
+    connection.execute(_TIMED)
     connection.execute("SET VARIABLE pass_name = $name", {"name": pass_name})
     try:
         with open_export(path) as export:
@@ -201,11 +207,26 @@ def _read_all(connection: Connection, export: Export, path: Path, pass_name: str
     read_calls(connection, tell.calls)
     _read_kernels(connection, export, tell)
     _run(connection, "device")
+    counted = _rows_of_tables(connection, export)
+    for name, rows in counted.items():
+        connection.execute(f"SET VARIABLE {name} = {'NULL' if rows is None else rows}")
     _run(connection, "doubts")
     doubts = [*doubts_of_export(export, origin, {**STAGED, "kernel": KERNELS}), *_doubts_of_cells(odd)]
-    (kernels,) = connection.execute("SELECT count(*) FROM nsys.record WHERE kind = 0").fetchall()[0]
-    _note(connection, path, pass_name, origin, kernels if find(export, KERNELS.table) else None)
+    _note(connection, path, pass_name, origin, counted)
     note_doubts(connection, pass_name, doubts)
+
+
+def _rows_of_tables(connection: Connection, export: Export) -> dict[str, int | None]:
+    """Rows of the three tables that most depends on, as columns of `report`; None for one that is not there."""
+    found: dict[str, int | None] = {}
+    for name, table, staged in (
+        ("kernel_rows", KERNELS.table, "record WHERE kind = 0"),
+        ("call_rows", STAGED["api"].table, "api"),
+        ("range_rows", STAGED["nvtx"].table, "nvtx"),
+    ):
+        (rows,) = connection.execute(f"SELECT count(*) FROM nsys.{staged}").fetchall()[0]
+        found[name] = rows if find(export, table) else None
+    return found
 
 
 def _read_kernels_alone(connection: Connection, export: Export, needs: Needs) -> None:
@@ -239,8 +260,8 @@ def _refuse_foreign(export: Export) -> None:
 def _stage(connection: Connection, export: Export, tell: _Telling) -> dict[str, int]:
     """Stage all tables; returns the cells of another type than their column, by table."""
     connection.execute(
-        'CREATE TABLE nsys.record (kind BIGINT, "start" BIGINT, "end" BIGINT, globalPid BIGINT, '
-        "correlationId BIGINT, graphNodeId BIGINT)"
+        'CREATE TABLE nsys.record (kind BIGINT, "start" BIGINT, "end" BIGINT, impossible BOOLEAN, '
+        "globalPid BIGINT, correlationId BIGINT, graphNodeId BIGINT)"
     )
     odd = {}
     for name, staged in STAGED.items():
@@ -286,9 +307,12 @@ def _doubts_of_cells(odd: Mapping[str, int]) -> Iterator[Doubt]:
             yield "odd-cells", table, told
 
 
-def _note(connection: Connection, path: Path, pass_name: str, origin: Origin, kernels: int | None) -> None:
+def _note(
+    connection: Connection, path: Path, pass_name: str, origin: Origin, counted: Mapping[str, int | None]
+) -> None:
     form = "nsys-parquet" if path.is_dir() else "nsys-sqlite"
-    note_report(connection, pass_name, path, form, rows=kernels, complete=True, **origin.columns())
+    told = {**origin.columns(), **counted}
+    note_report(connection, pass_name, path, form, rows=counted["kernel_rows"], complete=True, **told)
     if origin.tool_version:
         insert_rows(connection, "tool", [{"pass": pass_name, "name": "nsys", "version": origin.tool_version}])
 

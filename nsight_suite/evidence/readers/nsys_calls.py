@@ -4,7 +4,6 @@ window."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,7 @@ import numpy as np
 
 from nsight_suite.evidence.readers import lanes
 from nsight_suite.evidence.readers.lanes import FIRST, LAST, NONE, Lane, Paths, Rows, count, take
-from nsight_suite.evidence.readers.sweep import Ranges
+from nsight_suite.evidence.readers.sweep import Integers, Ranges
 from nsight_suite.evidence.store import Connection
 
 # Calls and ranges of one window: some hundred bytes of memory for each.
@@ -25,44 +24,39 @@ SELECT coalesce(greatest(max("start"), max("end")), 0) FROM nsys.nvtx WHERE even
 """
 
 
-@dataclass
-class _Process:
-    """The start/end ranges of a process that are still open, whatever thread began them."""
-
-    ranges: Rows = field(default_factory=dict)
-
-
 def read_calls(connection: Connection, told: Callable[[int], None] = lambda rows: None) -> None:
     """Fill launch, sync, api_call, range and path from the staged tables of the schema nsys."""
     connection.execute(f"SET VARIABLE last_event = ({_LAST_EVENT})")
     paths = Paths()
     lanes_of = _lanes(connection, paths)
     process_of = dict(connection.execute("SELECT thread, process FROM nsys.thread").fetchall())
-    processes = {process: _Process() for process in process_of.values()}
-    next_range = 0
+    # The start/end ranges of each process that are still open, whatever thread began them.
+    open_ranges: dict[int, Rows] = {process: {} for process in process_of.values()}
     for begin, end in _windows(connection):
         connection.execute(f"SET VARIABLE window_start = {begin}; SET VARIABLE window_end = {end}")
         connection.execute(_sql("window"))
         connection.execute(_sql("other_calls"))
         ranges = _fetch(connection, _sql("window_ranges"))
-        ranges["range_id"] = np.arange(next_range, next_range + count(ranges), dtype=np.int64)
-        next_range += count(ranges)
+        ranges["range_id"] = ranges["row"]
         calls = _fetch(connection, _sql("window_calls"))
         captures = _fetch(connection, _sql("window_captures"))
         connection.execute("DROP TABLE window_call; DROP TABLE window_record")
-        ranges_by, calls_by, captures_by = (_by_thread(rows) for rows in (ranges, calls, captures))
+        ranges_by, calls_by = (_places(rows["thread"]) for rows in (ranges, calls))
+        captures_by = _places(captures["process"])
         found: list[tuple[int, lanes.Advance]] = []
         for thread, lane in lanes_of.items():
             step = lanes.advance(
                 lane,
                 _of(ranges_by, thread, ranges),
                 _of(calls_by, thread, calls),
-                _of(captures_by, thread, captures),
+                _of(captures_by, process_of[thread], captures),
                 until=end,
             )
             found.append((process_of[thread], step))
-        for number, process in processes.items():
-            _adopt(process, ranges, number, [step for owner, step in found if owner == number], paths)
+        for process, known in open_ranges.items():
+            own = [step for owner, step in found if owner == process]
+            fresh = take(ranges, (ranges["style"] == 0) & (ranges["process"] == process))
+            open_ranges[process] = _adopt(lanes.joined([known, fresh]), own, paths)
         _insert(connection, "calls", lanes.joined([step.calls for _, step in found]))
         _insert(connection, "wrappers", lanes.joined([step.wrappers for _, step in found]))
         insert_ranges(connection, lanes.joined([step.closed for _, step in found]))
@@ -93,30 +87,27 @@ def _windows(connection: Connection) -> Iterator[tuple[int, int]]:
     yield from pairwise([FIRST, *dict.fromkeys(starts), LAST])
 
 
-def _adopt(process: _Process, ranges: Rows, number: int, steps: list[lanes.Advance], paths: Paths) -> None:
-    """Calls that no range of their thread holds belong to the innermost start/end range of their process."""
-    fresh = take(ranges, (ranges["style"] == 0) & (ranges["process"] == number))
-    known = process.ranges
-    joined = {name: np.concatenate([known[name], fresh[name]]) for name in fresh} if count(known) else fresh
-    joined = lanes.sorted_rows(joined)
-    around = Ranges(joined["start"], joined["end"])
-    for step in steps:
-        if not count(joined):
-            break
+def _adopt(ranges: Rows, steps: list[lanes.Advance], paths: Paths) -> Rows:
+    """Calls that no range of their thread holds belong to the innermost start/end range of their process.
+
+    Returns the ranges that are still open behind these steps.
+    """
+    ranges = lanes.sorted_rows(ranges)
+    around = Ranges(ranges["start"], ranges["end"])
+    for step in steps if count(ranges) else ():
         calls = step.calls
         alone = np.flatnonzero(calls["range_id"] == NONE)
         at = around.innermost(calls["start"][alone], calls["end"][alone])
         alone, at = alone[at >= 0], at[at >= 0]
         none = np.full(len(at), NONE, np.int64)
-        calls["range_id"][alone] = joined["range_id"][at]
-        calls["path_id"][alone] = paths.of(none, joined["domain"][at], joined["label"][at], joined["style"][at])
+        calls["range_id"][alone] = ranges["range_id"][at]
+        calls["path_id"][alone] = paths.of(none, ranges["domain"][at], ranges["label"][at], ranges["style"][at])
     until = min((step.until for step in steps), default=LAST)
-    process.ranges = take(joined, joined["end"] >= until)
+    return take(ranges, ranges["end"] >= until)
 
 
-def _by_thread(rows: Rows) -> dict[int, Any]:
-    """For each thread the places of its rows, in their order."""
-    threads = rows["thread"]
+def _places(threads: Integers) -> dict[int, Any]:
+    """For each thread, or process, the places of its rows, in their order."""
     grouped = np.argsort(threads, kind="stable")
     here, first = np.unique(threads[grouped], return_index=True)
     if len(here) == 1:

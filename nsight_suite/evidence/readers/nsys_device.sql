@@ -27,8 +27,8 @@ SELECT
     operation.streamId AS stream,
     operation.correlationId AS correlation_id,
     operation.graphNodeId AS graph_node_id,
-    CASE WHEN NOT (coalesce("start", 0) = 0 AND coalesce("end", 0) = 0) THEN "start" END AS start_ns,
-    CASE WHEN NOT (coalesce("start", 0) = 0 AND coalesce("end", 0) = 0) THEN "end" END AS end_ns
+    CASE WHEN timed("start", "end") THEN "start" END AS start_ns,
+    CASE WHEN timed("start", "end") THEN "end" END AS end_ns
 FROM (
     SELECT *, dstKind AS target, 'memcpy' AS kind FROM nsys.memcpy
     UNION ALL BY NAME
@@ -144,7 +144,7 @@ ORDER BY cost."start", cost.row;
 INSERT INTO gpu BY NAME
 SELECT
     getvariable('pass_name') AS pass,
-    coalesce(cuDevice, id) AS device,
+    id AS device,
     name,
     CASE WHEN uuid LIKE 'GPU-%' THEN uuid ELSE 'GPU-' || uuid END AS uuid,
     computeMajor || '.' || computeMinor AS compute_capability,
@@ -165,7 +165,8 @@ SELECT
     coalesce(max(launches.launches), 0) AS launches,
     coalesce(max(ranges.ranges), 0) AS ranges,
     coalesce(max(records.kernels), 0) AS kernels,
-    coalesce(max(records.memory_operations), 0) AS memory_operations
+    coalesce(max(records.memory_operations), 0) AS memory_operations,
+    coalesce(max(graphs.runs), 0) AS graph_runs
 FROM nsys.process
 LEFT JOIN nsys.listed ON listed.globalPid = process.global_pid
 LEFT JOIN (SELECT process, sum(calls) AS calls FROM nsys.thread GROUP BY ALL) AS calls USING (process)
@@ -180,5 +181,8 @@ LEFT JOIN (
         count(*) FILTER (WHERE kind <> 0) AS memory_operations
     FROM nsys.record GROUP BY ALL
 ) AS records ON records.global_pid = process.global_pid
+LEFT JOIN (
+    SELECT globalPid AS global_pid, count(*) AS runs FROM nsys.graph_trace GROUP BY ALL
+) AS graphs ON graphs.global_pid = process.global_pid
 GROUP BY process.process, process.global_pid
 ORDER BY process.process;

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 # The newest export schema whose tables were looked at. What a newer one adds is not known here.
 NEWEST_SCHEMA = (3, 25)
 
+_NAMES = (("demangledName", "shortName"), ("textId", "text"))
 _DROPPED = re.compile(r"\b(drop|dropped|lost|discard|overflow|buffers? full|out of memory)", re.IGNORECASE)
 _ENDED = re.compile(
     r"\b(crash|terminat|killed|signal|abort|exit(ed)? (code|with|before)|segmentation)", re.IGNORECASE
@@ -71,10 +72,11 @@ def doubts_of_export(export: Export, origin: Origin, staged: Mapping[str, Staged
     yield from _doubts_of_version(origin)
     yield from _doubts_of_tables(export, staged)
     if find(export, "CUPTI_ACTIVITY_KIND_KERNEL") is None:
-        yield "no-kernel-table", "CUPTI_ACTIVITY_KIND_KERNEL", _why_no_kernels(export, origin)
+        code = "cuda-not-traced" if origin.cuda_traced is False else "no-kernel-table"
+        yield code, "CUPTI_ACTIVITY_KIND_KERNEL", _why_no_kernels(export, origin)
     elif find(export, "CUPTI_ACTIVITY_KIND_RUNTIME") is None:
         told = (
-            "The export has kernels and no CUDA API calls, so no kernel belongs to a launch, a range or a case. "
+            "The export has kernels and no CUDA API calls, so no kernel belongs to a launch or a range. "
             "Capture with -t cuda,nvtx, and export all tables of the report."
         )
         yield "no-api-table", "CUPTI_ACTIVITY_KIND_RUNTIME", told
@@ -97,7 +99,18 @@ def telling_words(export: Export) -> list[str]:
     """The words in nsys' own messages that tell of dropped records or of how the program ended."""
     table = find(export, "DIAGNOSTIC_EVENT")
     texts = [str(text) for (text,) in export.rows(table, ("text",)) if text] if table else []
-    return [match[0] for text in texts for kind in (_DROPPED, _ENDED) if (match := kind.search(text))]
+    return [
+        match[0]
+        for text in texts
+        for kind in (_DROPPED, _ENDED)
+        if (match := kind.search(text)) and not _of_none(text, match)
+    ]
+
+
+def _of_none(text: str, match: re.Match[str]) -> bool:
+    """Whether a message tells of nothing at all: '0 events were dropped', 'exited with exit code: 0'."""
+    numbers = re.findall(r"[0-9]+", text[max(match.start() - 20, 0) : match.end() + 20])
+    return bool(numbers) and not any(map(int, numbers))
 
 
 def _why_no_kernels(export: Export, origin: Origin) -> str:
@@ -118,7 +131,12 @@ def _doubts_of_tables(export: Export, staged: Mapping[str, Staged]) -> Iterator[
             told = f"{entry.table} is not there; {table} was read in its place."
             yield "versioned-table", table, told
         present = export.columns_of(table)
-        if missing := [f"{table}.{name}" for name in entry.needed if name not in present]:
+        missing = [f"{table}.{name}" for name in entry.needed if name not in present]
+        # A name may stand in one column or the other.
+        for one, other in _NAMES:
+            if one in entry.columns and not {one, other} & present:
+                missing += [f"{table}.{one}", f"{table}.{other}"]
+        if missing:
             yield (
                 "missing-column",
                 ", ".join(missing),

@@ -29,11 +29,23 @@ orphans AS (
 silent AS (
     SELECT string_agg(pid, ', ' ORDER BY process) AS pids, count(*) AS processes
     FROM process
-    WHERE pass = getvariable('pass_name') AND launches > 0 AND kernels + memory_operations = 0
-        AND (SELECT sum(kernels + memory_operations) FROM process WHERE pass = getvariable('pass_name')) > 0
+    WHERE pass = getvariable('pass_name') AND launches > 0 AND kernels + memory_operations + graph_runs = 0
+        AND (
+            SELECT sum(kernels + memory_operations + graph_runs) FROM process WHERE pass = getvariable('pass_name')
+        ) > 0
 ),
 untimed AS (
     SELECT count(*) AS kernels FROM kernel WHERE pass = getvariable('pass_name') AND start_ns IS NULL
+),
+impossible AS (
+    SELECT
+        (SELECT count(*) FROM nsys.record WHERE impossible) AS operations,
+        (
+            SELECT count(*) FROM nsys.nvtx WHERE eventType IN (59, 60, 70, 71) AND "end" < "start"
+        ) + (SELECT count(*) FROM nsys.api WHERE "end" < "start") AS on_the_host
+),
+placeless AS (
+    SELECT count(*) AS calls FROM nsys.api WHERE "start" IS NULL OR globalTid IS NULL
 ),
 open_captures AS (
     SELECT coalesce(sum(opened) FILTER (WHERE opened > 0), 0) AS captures
@@ -59,20 +71,23 @@ SELECT code, getvariable('pass_name') AS pass, subject, reason
 FROM (
     SELECT
         'graph-level-trace' AS code,
-        'kernels of ' || launches || ' graph launches' AS subject,
-        launches || ' graph launches have no kernel of a graph node'
-            || (
-                SELECT CASE WHEN count(*) > 0
-                    THEN ' (' || count(*) || ' whole replays were timed instead: '
-                        || CAST(sum("end" - "start") AS BIGINT) || ' ns of device time)'
-                    ELSE ''
-                END
-                FROM nsys.graph_trace
-            )
+        'kernels of ' || opaque || ' graph launches' AS subject,
+        opaque || ' of ' || launches || ' graph launches have no kernel of a graph node'
+            || CASE
+                WHEN whole > 0 THEN ' (' || whole || ' whole replays were timed instead: ' || whole_ns || ' ns of device time)'
+                ELSE ''
+            END
             || '. Graphs were traced as a whole, so what ran inside is unknown, not zero. '
             || 'Capture again with --cuda-graph-trace=node.' AS reason
-    FROM replays
-    WHERE launches > 0 AND by_node = 0
+    FROM (
+        SELECT
+            *,
+            CASE WHEN by_node = 0 THEN launches ELSE recorded - by_node END AS opaque,
+            (SELECT count(*) FROM nsys.graph_trace) AS whole,
+            (SELECT CAST(sum("end" - "start") AS BIGINT) FROM nsys.graph_trace) AS whole_ns
+        FROM replays
+    )
+    WHERE opaque > 0
     UNION ALL
     SELECT
         'graph-coverage',
@@ -82,7 +97,7 @@ FROM (
             || 'too low by an unknown amount, so no verdict on them is given. '
             || 'Records were dropped, or the capture ended early: capture a shorter stretch.'
     FROM replays
-    WHERE by_node > 0 AND recorded < launches
+    WHERE recorded > 0 AND recorded < launches
     UNION ALL
     SELECT
         'launch-without-kernel',
@@ -91,7 +106,8 @@ FROM (
             || 'The capture ended before the device did, or records were dropped. Synchronise before the program '
             || 'ends and capture again.'
     FROM lost
-    WHERE launches > 0
+    -- Without the table of kernels none is lost: nothing of them is known.
+    WHERE launches > 0 AND getvariable('kernel_rows') IS NOT NULL
     UNION ALL
     SELECT
         'kernel-without-launch',
@@ -99,7 +115,7 @@ FROM (
         kernels || ' kernels have no API call that launched them. They count, but belong to no range. '
             || 'The export was cut by time, API calls were skipped, or a kernel launched them.'
     FROM orphans
-    WHERE kernels > 0
+    WHERE kernels > 0 AND getvariable('call_rows') IS NOT NULL
     UNION ALL
     SELECT
         'process-without-device-work',
@@ -115,6 +131,22 @@ FROM (
         kernels || ' kernels have no device times. They count, but enter no sum of durations.'
     FROM untimed
     WHERE kernels > 0
+    UNION ALL
+    SELECT
+        'impossible-times',
+        operations || ' operations, ' || on_the_host || ' calls and ranges',
+        operations || ' kernels, copies and fills end before they start: they count, but enter no sum of durations. '
+            || on_the_host || ' calls and ranges do: they are taken to end where they start. '
+            || 'Export the report again; if that does not help, the capture is damaged.'
+    FROM impossible
+    WHERE operations + on_the_host > 0
+    UNION ALL
+    SELECT
+        'call-without-place',
+        calls || ' calls',
+        calls || ' API calls have no start or no thread. They are left out.'
+    FROM placeless
+    WHERE calls > 0
     UNION ALL
     SELECT
         'capture-never-ended',

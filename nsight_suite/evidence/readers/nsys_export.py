@@ -1,10 +1,9 @@
 """Reading tables of an nsys export, whatever its version, without ever writing to it.
 
 An export is an SQLite file or a folder of Parquet files. Tables and columns come and go with the version of
-nsys, so
-they are looked for, never assumed; one that is missing becomes NULL of its type. DuckDB's own SQLite extension
-must
-be downloaded, so cells come from the file's pages (sqlite_pages), or through SQLite where those are unusual.
+nsys, so they are looked for, never assumed; one that is missing becomes NULL of its type. DuckDB's own SQLite
+extension must be downloaded, so cells come from the file's pages (sqlite_pages), or through SQLite where those
+are unusual.
 """
 
 from __future__ import annotations
@@ -68,7 +67,7 @@ class Export(Protocol):
         lacks one or where a cell has another type. Returns how many such cells there are.
         """
 
-    def mapped(self, table: str, columns: Columns, of: Callable[[Batch], Part]) -> list[Part]:
+    def mapped(self, table: str, columns: Columns, of: Callable[[Batch, int], Part]) -> list[Part]:
         """What `of` makes of each batch of a table, in their order. A batch has all columns; NULL is not
         valid."""
 
@@ -247,15 +246,15 @@ class SqliteExport:
         read = {name: kind for name, kind in columns.items() if name in present and name in needed}
         _register(connection, self._whole(table, read or {min(present): BIGINT}), columns)
 
-    def mapped(self, table: str, columns: Columns, of: Callable[[Batch], Part]) -> list[Part]:
+    def mapped(self, table: str, columns: Columns, of: Callable[[Batch, int], Part]) -> list[Part]:
         present = self.columns_of(table)
         if not present:
             return []
         read = {name: kind for name, kind in columns.items() if name in present} or {min(present): BIGINT}
         try:
-            return [of(_completed(batch, columns)) for batch in self._pages(table, read)]
+            return list(_mapped(self._pages(table, read), columns, of))
         except Unusual:
-            return [of(_completed(batch, columns)) for batch in self._cursor(table, read)]
+            return list(_mapped(self._cursor(table, read), columns, of))
 
     def _whole(self, table: str, columns: Columns) -> Batch:
         try:
@@ -355,7 +354,7 @@ class ParquetExport:
     def keep(self, connection: Connection, table: str, columns: Columns, needed: Collection[str]) -> None:
         self._view(connection, table, columns)
 
-    def mapped(self, table: str, columns: Columns, of: Callable[[Batch], Part]) -> list[Part]:
+    def mapped(self, table: str, columns: Columns, of: Callable[[Batch, int], Part]) -> list[Part]:
         from nsight_suite.evidence.store import bare_connection
 
         if not self._types(table):
@@ -367,7 +366,7 @@ class ParquetExport:
                 found = connection.execute(f"SELECT {names} FROM batch ORDER BY row").fetchnumpy()
         except DatabaseError as error:
             raise _damaged(self.path, f"table {table}: {first_line(error)}") from error
-        return [of({name: _cells_of_array(found[name], kind) for name, kind in columns.items()})]
+        return [of({name: _cells_of_array(found[name], kind) for name, kind in columns.items()}, 0)]
 
     def _view(self, connection: Connection, table: str, columns: Columns) -> None:
         types = self._types(table)
@@ -401,7 +400,7 @@ class ParquetExport:
     def _source(self, table: str, *options: str) -> str:
         name = str(self.path / f"{table}.parquet").replace("'", "''")
         pattern = re.sub(r"([*?[])", r"[\1]", name)
-        return f"read_parquet({', '.join([repr_sql(pattern), *options])})"
+        return "read_parquet(" + ", ".join([f"'{pattern}'", *options]) + ")"
 
     def _ask(self, sql: str) -> list[tuple[Any, ...]]:
         from nsight_suite.evidence.store import bare_connection
@@ -420,11 +419,6 @@ def _cast(name: str, found: str, kind: str) -> str:
     if kind == BIGINT and found.startswith(("DOUBLE", "FLOAT", "DECIMAL")):
         return f'CASE WHEN "{name}" = floor("{name}") THEN {cast} END'
     return cast
-
-
-def repr_sql(escaped: str) -> str:
-    """A text, its quotes doubled already, as SQL writes it."""
-    return f"'{escaped}'"
 
 
 def _run(connection: Connection, batches: Iterator[Batch], columns: Columns, turn: Turn) -> int:
@@ -476,6 +470,13 @@ def _register(
         f"CREATE TEMP VIEW batch AS SELECT {', '.join(select)} FROM batch_cells {' '.join(joins)}"
     )
     return names
+
+
+def _mapped(batches: Iterator[Batch], columns: Columns, of: Callable[[Batch, int], Part]) -> Iterator[Part]:
+    first = 0
+    for batch in batches:
+        yield of(_completed(batch, columns), first)
+        first += len(next(iter(batch.values())).values)
 
 
 def _completed(batch: Batch, columns: Columns) -> Batch:

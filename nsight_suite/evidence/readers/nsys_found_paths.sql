@@ -12,9 +12,9 @@ WITH RECURSIVE node AS (
     LEFT JOIN nsys.label AS domain ON domain.label = found.domain
 ),
 grown AS (
-    SELECT path_id, CAST(0 AS BIGINT) AS depth, name AS path FROM node WHERE parent_path_id IS NULL
+    SELECT path_id, CAST(0 AS BIGINT) AS depth, replace(name, ' / ', ' \/ ') AS path FROM node WHERE parent_path_id IS NULL
     UNION ALL
-    SELECT node.path_id, grown.depth + 1, grown.path || ' / ' || node.name
+    SELECT node.path_id, grown.depth + 1, grown.path || ' / ' || replace(node.name, ' / ', ' \/ ')
     FROM grown
     JOIN node ON node.parent_path_id = grown.path_id
 )

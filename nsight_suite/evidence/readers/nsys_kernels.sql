@@ -18,9 +18,8 @@ SELECT
     batch.streamId AS stream,
     batch.correlationId AS correlation_id,
     batch.graphNodeId AS graph_node_id,
-    -- CUPTI writes start = end = 0 when it has counted a kernel but not timed it.
-    CASE WHEN NOT (coalesce("start", 0) = 0 AND coalesce("end", 0) = 0) THEN "start" END AS start_ns,
-    CASE WHEN NOT (coalesce("start", 0) = 0 AND coalesce("end", 0) = 0) THEN "end" END AS end_ns,
+    CASE WHEN timed("start", "end") THEN "start" END AS start_ns,
+    CASE WHEN timed("start", "end") THEN "end" END AS end_ns,
     batch.registersPerThread AS registers_per_thread,
     batch.staticSharedMemory AS static_shared_bytes,
     batch.dynamicSharedMemory AS dynamic_shared_bytes,

@@ -1,9 +1,8 @@
 """An nsys export → its ranges with what ran inside them, and no more: in memory, in arrays from end to end.
 
 The same numbers as those of a whole reading, at a fraction of the cost, for questions about ranges alone.
-Everything
-is done batch by batch and window by window, so that the arrays at hand stay small enough for the processor's
-cache.
+Everything is done batch by batch and window by window, so that the arrays at hand stay small enough for the
+processor's cache.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ _MADE_OF: Mapping[str, tuple[str, ...]] = {
     **{name: (name,) for name in ("process", "thread", "domain", "style", "closed", "depth", "path_id")},
     **{name: (name,) for name in ("launches", "kernels", "operations")},
     "pass": ("start",),
-    "range_id": ("start",),
+    "range_id": ("range_id",),
     "name": ("label",),
     "payload": ("payload", "paid"),
     "start_ns": ("start",),
@@ -145,11 +144,11 @@ def _of_graphs(export: Export) -> set[int]:
     )
 
 
-def _summed_by_process(batch: Batch, kernel: int) -> dict[int, Rows]:
+def _summed_by_process(batch: Batch, first: int, *, kernel: int) -> dict[int, Rows]:
     there = _known(batch, "correlationId", "globalPid")
     start, end = _or(batch["start"], 0), _or(batch["end"], 0)
     # CUPTI writes start = end = 0 when it has counted an operation but not timed it.
-    timed = ((start != 0) | (end != 0)) & _valid(batch["start"]) & _valid(batch["end"])
+    timed = ((start != 0) | (end != 0)) & (end >= start) & _valid(batch["start"]) & _valid(batch["end"])
     rows = {
         "correlation_id": batch["correlationId"].values,
         "operations": np.ones(len(start), np.int64),
@@ -211,7 +210,7 @@ class _Calls:
                 parts.setdefault(thread, []).append(rows)
         self.by_thread = {thread: lanes.joined(rows) for thread, rows in parts.items()}
 
-    def _of_batch(self, batch: Batch) -> dict[int, Rows]:
+    def _of_batch(self, batch: Batch, first: int) -> dict[int, Rows]:
         self.seen |= _distinct(batch["globalTid"])
         there = _known(batch, "start", "globalTid", "correlationId")
         start = batch["start"].values
@@ -276,20 +275,22 @@ class _Names:
         nothing = np.broadcast_to(np.int64(0), count(ranges))
         made = {name: nothing for names in _MADE_OF.values() for name in names} | ranges
         unknown = np.broadcast_to(np.int64(NONE), count(ranges))
-        numbered = np.arange(count(ranges), dtype=np.int64)
-        known = {"range_id": numbered, "parent": unknown}
-        show_ranges(connection, made | known | {"first_launch_id": unknown, "last_launch_id": unknown})
+        show_ranges(
+            connection, made | {"parent": unknown} | {"first_launch_id": unknown, "last_launch_id": unknown}
+        )
         connection.execute('DROP TABLE "range"; CREATE VIEW "range" AS FROM found_range')
 
-    def _of_batch(self, batch: Batch) -> dict[int, Rows]:
+    def _of_batch(self, batch: Batch, first: int) -> dict[int, Rows]:
         self.seen |= _distinct(batch["globalTid"])
         kinds = _or(batch["eventType"], NONE)
+        positions = np.arange(first, first + len(kinds), dtype=np.int64)
         for row in np.flatnonzero(kinds == NAMES_DOMAIN).tolist():
             self._note_domain(batch, row)
         here = np.isin(kinds, _RANGES) & _known(batch, "start", "globalTid")
         if not here.all():
             rows = np.flatnonzero(here)
             batch = {name: _taken(cells, rows) for name, cells in batch.items()}
+            positions = positions[rows]
         kind, start, thread = (batch[name].values for name in ("eventType", "start", "globalTid"))
         ended = _valid(batch["end"])
         end = np.where(ended, np.maximum(batch["end"].values, start), LAST)
@@ -298,6 +299,7 @@ class _Names:
             self._latest = max(self._latest, int(start.max()), int(end[ended].max(initial=FIRST)))
         payload, paid = self._payloads(batch)
         rows_of = {
+            "range_id": positions,
             "start": start,
             "end": end,
             "style": ((kind == 59) | (kind == 70)).astype(np.int64),
@@ -365,12 +367,13 @@ class _Names:
         """Domains by their labels, -1 for the default one; and until when a range counts."""
         known, inverse = np.unique(rows["domain"], return_inverse=True)
         labels = [
-            self._label(self._domains.get((process_of(thread), domain), f"<domain {domain}>")) if domain else NONE
+            self._label(self._domains.get((process_of(thread), domain), f"<domain {domain}>"))
+            if domain
+            else NONE
             for domain in known.tolist()
         ]
         counted = lanes.counted_to(rows["end"], rows["closed"], self._latest)
-        none = np.full(count(rows), NONE, np.int64)
-        return rows | {"domain": np.array(labels, np.int64)[inverse], "counted_to": counted, "range_id": none}
+        return rows | {"domain": np.array(labels, np.int64)[inverse], "counted_to": counted}
 
 
 # -- rows -----------------------------------------------------------------------------------------

@@ -1,11 +1,10 @@
 """Columns of an SQLite table, decoded straight from its pages with numpy.
 
 SQLite's own virtual machine hands over a cell at a time, which costs several times more than reading the file.
-Most
-tables of an nsys export are plain: rowid tables whose rows fit their pages. Their cells are decoded here, all
-rows of
-many pages at once. Whatever is not plain (a database in WAL mode or in UTF-16, a damaged page) raises Unusual,
-and the caller asks SQLite instead. Sources: https://www.sqlite.org/fileformat2.html, sections 1.3, 1.6 and 2.1.
+Most tables of an nsys export are plain: rowid tables whose rows fit their pages. Their cells are decoded here,
+all rows of many pages at once. Whatever is not plain (a database in WAL mode or in UTF-16, a damaged page)
+raises Unusual, and the caller asks SQLite instead. Sources: https://www.sqlite.org/fileformat2.html, sections
+1.3, 1.6 and 2.1.
 """
 
 from __future__ import annotations

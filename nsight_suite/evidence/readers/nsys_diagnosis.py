@@ -109,8 +109,10 @@ def telling_words(export: Export) -> list[str]:
 
 def _of_none(text: str, match: re.Match[str]) -> bool:
     """Whether a message tells of nothing at all: '0 events were dropped', 'exited with exit code: 0'."""
-    numbers = re.findall(r"[0-9]+", text[max(match.start() - 20, 0) : match.end() + 20])
-    return bool(numbers) and not any(map(int, numbers))
+    behind = re.findall(r"[0-9]+", text[match.end() : match.end() + 24])
+    before = re.findall(r"[0-9]+", text[max(match.start() - 24, 0) : match.start()])
+    numbers = behind[:1] or before[-1:]
+    return bool(numbers) and int(numbers[0]) == 0
 
 
 def _why_no_kernels(export: Export, origin: Origin) -> str:

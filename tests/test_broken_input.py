@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 from tiny_export import Call, Kernel, Range, change, make_export
 
-from nsight_suite import query
+from nsight_suite import ingest as ingest_command
+from nsight_suite import query, scan
 from nsight_suite.ingesting import ingest
 
 
@@ -70,3 +75,40 @@ def test_a_question_to_a_foreign_export_is_refused(
     change(report, "CREATE TABLE OSRT_API (start INTEGER)")
     assert query.main([str(report), name]) == 2
     assert "is no export of Nsight Systems" in capsys.readouterr().err
+
+
+def test_an_export_that_another_program_writes_is_locked_not_damaged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    report = change(tmp_path / "r.sqlite", "CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT)")
+    connect = sqlite3.connect
+    monkeypatch.setattr(sqlite3, "connect", lambda *given, **more: connect(*given, timeout=0.01, **more))
+    with closing(connect(report, isolation_level=None)) as writer:
+        writer.execute("BEGIN EXCLUSIVE")
+        writer.execute("INSERT INTO StringIds VALUES (1, 'a')")
+        for command, words in (
+            (query, [str(report), "kernel_summary"]),
+            (ingest_command, [str(report), "--out", str(tmp_path / "run")]),
+            (scan, [str(report)]),
+        ):
+            assert command.main(words) == 2
+            told = capsys.readouterr()
+            assert "r.sqlite is locked: another program is writing to it" in told.out + told.err
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_path_beyond_what_sqlite_opens_is_told_as_that(
+    tmp_path: Path, small: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    deep = tmp_path / ("d" * 200) / ("e" * 200) / ("f" * 200)
+    deep.mkdir(parents=True)
+    shutil.copy(small[0], deep / "r.sqlite")
+    assert query.main([str(deep / "r.sqlite"), "kernel_summary"]) == 2
+    assert "its path is longer than SQLite can take" in capsys.readouterr().err
+
+
+def test_a_file_name_that_is_no_text_can_be_scanned_and_asked(tmp_path: Path, small: tuple[Path, Path]) -> None:
+    odd = tmp_path / os.fsdecode(b"bad\xff.sqlite")
+    shutil.copy(small[0], odd)
+    assert query.main([str(odd), "kernel_summary"]) == 0
+    assert scan.main([str(odd)]) == 0

@@ -6,6 +6,7 @@ texts of a table cell by cell.
 
 from __future__ import annotations
 
+import os
 import re
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,6 +21,8 @@ from nsight_suite.errors import BadReport, first_line
 from nsight_suite.evidence.store import bare_connection
 
 _BATCH = 4096
+# SQLite opens no file by a longer path (SQLITE_MAX_PATHLEN); some bytes are for -wal and -journal.
+_LONGEST_PATH = 500
 _STEPS = 200_000
 _MEMORY = "400MB"
 
@@ -43,7 +46,7 @@ def sqlite_cells(path: Path) -> Iterator[Database]:
     """An SQLite database, read only. SQLite's errors inside the block become BadReport."""
     # Without a journal beside it nothing else writes to the file, and a folder that is read only will do.
     journal = any(path.with_name(path.name + suffix).exists() for suffix in ("-wal", "-journal"))
-    uri = f"file:{quote(str(path.resolve()))}?mode=ro" + ("" if journal else "&immutable=1")
+    uri = f"file:{quote(os.fsencode(path.resolve()))}?mode=ro" + ("" if journal else "&immutable=1")
     try:
         with closing(sqlite3.connect(uri, uri=True)) as connection:
             connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
@@ -57,7 +60,23 @@ def sqlite_cells(path: Path) -> Iterator[Database]:
     except sqlite3.Error as error:
         if getattr(error, "sqlite_errorname", "") == "SQLITE_INTERRUPT":
             raise KeyboardInterrupt from error
-        raise BadReport(f"{path.name} is damaged: {error}.") from error
+        raise refusal(path, error) from error
+
+
+def refusal(path: Path, error: sqlite3.Error) -> BadReport:
+    """What SQLite's error over a file means."""
+    if getattr(error, "sqlite_errorname", "").startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
+        return BadReport(
+            f"{path.name} is locked: another program is writing to it.", "Wait until it has ended."
+        )
+    if len(os.fsencode(path.resolve())) > _LONGEST_PATH:
+        return BadReport(
+            f"{path.name} cannot be opened: its path is longer than SQLite can take.",
+            "Move it to a folder nearer to the root.",
+        )
+    return BadReport(
+        f"{path.name} is damaged: {error}.", "Copy it again, or export the report again with nsys export."
+    )
 
 
 @contextmanager

@@ -22,6 +22,7 @@ from urllib.parse import quote
 import numpy as np
 
 from nsight_suite.errors import BadReport, first_line
+from nsight_suite.evidence.cells import refusal
 from nsight_suite.evidence.readers.sqlite_pages import Batch, Cells, Column, PageFile, Unusual
 from nsight_suite.evidence.store import Connection, DatabaseError
 
@@ -155,7 +156,7 @@ def opened(path: Path) -> Iterator[SqliteExport]:
     ) as error:  # SQLite quotes the damaged schema in its message, and Python reads that
         raise _damaged(path, "its schema is not text") from error
     except sqlite3.Error as error:
-        raise _damaged(path, str(error)) from error
+        raise refusal(path, error) from error
 
 
 def check(path: Path) -> None:
@@ -568,4 +569,4 @@ def _uri(path: Path) -> str:
     # Without a journal beside it nothing else writes to the file and SQLite needs no lock, so that a folder
     # without permission to write will do.
     busy = any(path.with_name(path.name + suffix).exists() for suffix in ("-wal", "-journal"))
-    return f"file:{quote(str(path.resolve()))}?mode=ro" + ("" if busy else "&immutable=1")
+    return f"file:{quote(os.fsencode(path.resolve()))}?mode=ro" + ("" if busy else "&immutable=1")

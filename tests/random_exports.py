@@ -56,7 +56,7 @@ class RandomExport:
         for statement in self.statements:
             try:
                 change(path, statement)
-            except sqlite3.OperationalError:  # the table or column that it would change is missing
+            except sqlite3.Error:  # the table or column that it would change is missing, or takes no such value
                 continue
         return path
 

@@ -34,10 +34,14 @@ Value = int | bytes
 
 @dataclass(frozen=True)
 class Extent:
-    """What the blocks of a report announce. `results` counts those of whole blocks only, None when unknown."""
+    """What the blocks of a report announce. `results` counts those of whole blocks only, None when unknown.
+
+    `plain`: all payloads are sized messages. NVIDIA's package trusts these sizes.
+    """
 
     results: int | None
     whole: bool
+    plain: bool = True
 
 
 @dataclass(frozen=True)
@@ -59,17 +63,18 @@ def extent(path: Path) -> Extent | None:
             return None if is_whole(data) else Extent(None, whole=False)
         if data[:4] != MAGIC:
             return None
-        results = 0
+        results, plain = 0, True
         try:
-            for header, fits in _headers(data):
-                if not fits:
+            for header, payload in _headers(data):
+                if payload.stop > len(data):
                     return Extent(results, whole=False)
+                plain = plain and _holds_messages(data, payload)
                 results += sum(
                     n for field, n in _fields(header) if field in _ALL_RESULTS and isinstance(n, int)
                 )
         except ValueError:
             return None
-    return Extent(results, whole=True)
+    return Extent(results, whole=True, plain=plain)
 
 
 def session(path: Path) -> Session:
@@ -144,26 +149,33 @@ def _unpacked(data: Buffer) -> Buffer | None:
         return None
 
 
-def _headers(data: Buffer) -> Iterator[tuple[bytes, bool]]:
-    """The header of each block, and whether its payload is all there. Raises ValueError for another layout."""
+def _headers(data: Buffer) -> Iterator[tuple[bytes, range]]:
+    """The header of each block, and where its payload should lie. Raises ValueError for another layout."""
     if data[:4] != MAGIC:
         raise ValueError("not a report")
     at = _after_message(data, len(MAGIC))
     if at > len(data):
-        yield b"", False
+        yield b"", range(at, at)
     for _ in range(_MOST_HEADERS):
         if at >= len(data):
             return
         begin, at = at + 4, _after_message(data, at)
         if at > len(data):
-            yield b"", False
+            yield b"", range(at, at)
             return
         header = bytes(data[begin:at])
         size = dict(_fields(header)).get(_PAYLOAD_SIZE, 0)
         if not isinstance(size, int):
             raise ValueError("a size is a number")
+        yield header, range(at, at + size)
         at += size
-        yield header, at <= len(data)
+
+
+def _holds_messages(data: Buffer, payload: range) -> bool:
+    at = payload.start
+    while at < payload.stop:
+        at = _after_message(data, at)
+    return at == payload.stop
 
 
 def _after_message(data: Buffer, at: int) -> int:

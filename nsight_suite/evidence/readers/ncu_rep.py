@@ -107,6 +107,10 @@ class _Report:
     def cut(self) -> bool:
         return self.announced is not None and not self.announced.whole
 
+    @property
+    def doubtful(self) -> bool:
+        return self.announced is None or not (self.announced.whole and self.announced.plain)
+
     def note(self, connection: Connection, rows: int, complete: bool | None) -> None:
         note_report(
             connection,
@@ -134,7 +138,7 @@ def _read_by_package(
     if report.cut and most is None:
         raise _cut_off(path)
     with Cells(requested) as cells, _suffixed(path) as loadable:
-        if (report.announced is None or report.cut) and not survives(loadable):
+        if report.doubtful and not survives(loadable):
             raise BadReport(
                 f"{path.name} is damaged: NVIDIA's package cannot load it.",
                 "Copy it again, or make the report again. It may also be of a newer ncu than ncu-report knows.",

@@ -31,6 +31,7 @@ from ncu_pages import (
 from nsight_suite.errors import BadReport
 from nsight_suite.evidence import store
 from nsight_suite.evidence.readers import ncu_csv, ncu_rep
+from nsight_suite.evidence.readers.ncu_options import policies_of
 from nsight_suite.evidence.tables import tables
 
 DATA = Path(__file__).parent / "data"
@@ -83,7 +84,7 @@ def test_11_output_between_and_after_the_rows_is_counted_and_swallows_none(
 def test_11_no_header_at_all_tells_ncu_s_own_error(connection: store.Connection, tmp_path: Path) -> None:
     told = refused(connection, tmp_path, BANNERS + "==ERROR== The application crashed in /home/alice/app\n")
     assert "no header with 'ID' and 'Kernel Name'" in told
-    assert "The application crashed in app" in told
+    assert "the program crashed" in told
     assert "alice" not in told
 
 
@@ -109,10 +110,61 @@ def test_11_two_processes_whose_output_stands_one_behind_the_other(
     ]
 
 
-def test_11_the_same_table_twice_counts_once(connection: store.Connection, tmp_path: Path) -> None:
-    page = raw([READS], ["byte"], ["1"], ["2"])
-    read(connection, tmp_path, page + page)
-    assert values(connection) == [1, 2]
+def test_11_an_error_s_own_words_stay_out_of_the_evidence(connection: store.Connection, tmp_path: Path) -> None:
+    """Kinds, codes and counts are told: a path or an argument may hold a token."""
+    errors = (
+        "==ERROR== The application returned an error code (9): train.py --key planted-secret /home/alice/x\n"
+        * 2
+        + "==ERROR== planted-secret went wrong\n"
+        + "==ERROR== CUDA_ERROR_LAUNCH_FAILED at planted-secret\n"
+    )
+    read(connection, tmp_path, raw([READS], ["byte"], ["1"]) + errors)
+    ((told,),) = connection.execute("SELECT reason FROM finding WHERE code = 'tool-error'").fetchall()
+    assert "an error code (9) (2 times); CUDA_ERROR_LAUNCH_FAILED; 1 error of another kind." in told
+    assert "planted" not in told
+    assert "alice" not in told
+
+
+REPEATED = "SELECT workload_id, process, metric, value FROM counter ORDER BY ALL"
+
+
+def test_11_two_runs_with_equal_ids_are_two_runs(connection: store.Connection, tmp_path: Path) -> None:
+    """Process IDs repeat in containers, and every run counts its launches from 0."""
+    read(connection, tmp_path, raw([TIME], ["ns"], ["10"], ["11"]) + raw([TIME], ["ns"], ["20"], ["21"]))
+    assert rows(connection, REPEATED) == [
+        (0, 0, TIME, 10),
+        (1, 0, TIME, 11),
+        (2, 1, TIME, 20),
+        (3, 1, TIME, 21),
+    ]
+    assert codes(connection) == ["repeated-launches"]
+    assert rows(connection, "SELECT reason FROM finding")[0].startswith("2 launches of ncu.csv")
+
+
+def test_11_two_equal_rows_of_a_raw_page_are_two_launches(connection: store.Connection, tmp_path: Path) -> None:
+    header = [*LAUNCH, *SHAPE, TIME]
+    read(connection, tmp_path, text_of(header, [""] * 11 + ["ns"], [*launch(), "10"], [*launch(), "20"]))
+    assert rows(connection, REPEATED) == [(0, 0, TIME, 10), (1, 0, TIME, 20)]
+    assert codes(connection) == ["repeated-launches"]
+
+
+def test_11_two_runs_of_which_each_has_both_pages(connection: store.Connection, tmp_path: Path) -> None:
+    """Whatever follows what, as long as only one launch can be meant."""
+    one, two = (raw([READS], ["byte"], [value]) for value in "12")
+    long_one, long_two = (details(["Speed", "Duration", "ns", value]) for value in ("10", "20"))
+    found = [(0, 0, "Duration", 10), (0, 0, READS, 1), (1, 1, "Duration", 20), (1, 1, READS, 2)]
+    read(connection, tmp_path, one + long_one + two + long_two)
+    assert rows(connection, REPEATED) == found
+    with store.empty_store() as other:
+        read(other, tmp_path, long_one + one + long_two + two)
+        assert rows(other, REPEATED) == found
+
+
+def test_11_a_page_that_may_be_of_either_run_is_set_apart(connection: store.Connection, tmp_path: Path) -> None:
+    pages = raw([READS], ["byte"], ["1"]) + raw([READS], ["byte"], ["2"])
+    read(connection, tmp_path, pages + details(["Speed", "Duration", "ns", "10"]))
+    assert rows(connection, REPEATED) == [(0, 0, READS, 1), (1, 1, READS, 2), (2, 2, "Duration", 10)]
+    assert codes(connection) == ["repeated-launches"]
 
 
 def test_11_both_pages_of_one_report_in_one_file(connection: store.Connection, tmp_path: Path) -> None:
@@ -572,10 +624,8 @@ def test_labels_that_clash_are_told_apart_by_their_section(
 
 def test_one_label_with_several_values_has_them_in_order(connection: store.Connection, tmp_path: Path) -> None:
     """A roofline chart prints its achieved work, percentage and peak under one label."""
-    text = details(
-        *(["Roofline", "Op:hmma", unit, value] for unit, value in (("", "0"), ("%", "0"), ("", "8")))
-    )
-    read(connection, tmp_path, text + details(["Roofline", "Op:hmma", "", "0"]))
+    cells = (("", "0"), ("%", "0"), ("", "8"), ("", "0"))
+    read(connection, tmp_path, details(*(["Roofline", "Op:hmma", unit, value] for unit, value in cells)))
     assert rows(connection, "SELECT instance, value, unit FROM counter ORDER BY instance") == [
         ("#1", 0, ""),
         ("#2", 0, "%"),
@@ -661,6 +711,29 @@ def test_policies_are_told_where_the_file_tells_them_and_unknown_where_not(tmp_p
     assert ncu_csv.policies(path) == ("unknown", "none", "unknown")
     path.write_bytes(b"")
     assert ncu_csv.policies(path) == ("unknown", "unknown", "unknown")
+
+
+@pytest.mark.parametrize(
+    ("command_line", "policies"),
+    [
+        ("ncu -o x python app.py --cache-control none", ("all", "base", "node")),
+        ("ncu --nvtx -f --cache-control=none -o x python app.py --cache-control all", ("none", "base", "node")),
+        ("/opt/ncu --nvtx yes --metrics a,b --clock-control none ./app", ("all", "none", "node")),
+        ("C:\\Program Files\\ncu.exe --graph-profiling graph app.exe --set full", ("all", "base", "graph")),
+        ("ncu -k regex:saxpy -c 3 -oname --clock-control none app", ("all", "none", "node")),
+        ("ncu --cache-control none --newest-option x --clock-control none app", ("none", "unknown", "unknown")),
+        ("ncu --cache-control sometimes app", ("unknown", "base", "node")),
+        ("ncu --config-file-path mine.cfg --cache-control none app", ("unknown", "unknown", "unknown")),
+        ("ncu app --config-file-path mine.cfg", ("all", "base", "node")),
+        ("ncu --metrics --cache-control none app", ("unknown", "unknown", "unknown")),
+        ("", ("unknown", "unknown", "unknown")),
+        (None, ("unknown", "unknown", "unknown")),
+    ],
+)
+def test_only_options_of_ncu_itself_tell_its_policies(
+    command_line: str | None, policies: tuple[str, ...]
+) -> None:
+    assert policies_of(command_line) == policies
 
 
 def test_a_report_tells_its_policies_and_its_ncu(connection: store.Connection) -> None:
@@ -853,6 +926,17 @@ def test_97_a_column_of_a_newer_ncu_is_told_by_name_and_not_read(
     read(connection, tmp_path, text)
     assert rows(connection, "SELECT metric, value FROM counter") == [(READS, 1)]
     assert rows(connection, "SELECT code, subject FROM finding") == [("unknown-column", "User Name")]
+
+
+def test_97_a_column_s_name_is_told_only_when_it_looks_like_one(
+    connection: store.Connection, tmp_path: Path
+) -> None:
+    secret = "planted0123456789012345678901234567890"
+    names = [f"/home/planted/{name}" for name in ("Host Log", "x=1")] + [secret]
+    read(connection, tmp_path, text_of([*LAUNCH, *names, READS], [*launch()[:7], "", "", "", "1"]))
+    found = rows(connection, "SELECT subject FROM finding WHERE code = 'unknown-column' ORDER BY 1")
+    assert found == ["(a name of another shape)", "Host Log"]
+    assert not any("planted" in reason for reason in rows(connection, "SELECT reason FROM finding"))
 
 
 @pytest.mark.parametrize(

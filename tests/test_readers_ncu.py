@@ -400,7 +400,7 @@ def test_a_short_last_row_is_cut_even_with_a_line_end(connection: store.Connecti
         ("", "is empty"),
         ("==PROF== Connected\n==ERROR== ERR_NVGPUCTRPERM - no permission\n", "NVreg_RestrictProfiling"),
         ("done\n==WARNING== No kernels were profiled.\n", "no kernel matched"),
-        ("==ERROR== Failed to load report file\n", "Failed to load report file"),
+        ("==ERROR== Failed to load report file\n", "could not load the report"),
         ("just text\n", "no header with 'ID' and 'Kernel Name'"),
         (page(["ID", "Kernel Name", "Invocations", "Minimum", "Maximum", "Average"]), "summary page"),
     ],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 
 from nsight_suite.errors import BadReport
@@ -35,6 +36,39 @@ _FAILURES = (
     ("created in a newer", "this ncu is too old for the report"),
     ("Failed to load report file", "ncu could not load the report"),
 )
+# Codes stand in the drivers' and the tool's own headers, so they tell nothing of who ran what.
+_CODE = re.compile(r"\b(ERR_NV[A-Z]+|(CUDA_ERROR|CUDBG|NVPA_STATUS|NVPW|CUPTI_ERROR)_[A-Z_]+)\b")
+_ERRORS = tuple(
+    (re.compile(pattern, re.IGNORECASE), kind)
+    for pattern, kind in (
+        (r"application returned an error code \(?(-?\d{1,10})\b", "the program returned an error code ({0})"),
+        (r"application returned an error", "the program returned an error"),
+        (r"signal \(?(\d{1,3})\b", "the program was ended by a signal ({0})"),
+        (r"application (crashed|terminated|was terminated)", "the program crashed or was stopped"),
+        (r"out of memory|not enough memory", "there was not enough memory"),
+        (r"no space left", "there was no space left to write"),
+        (
+            r"driver resource|resource.*unavailable|another (instance|tool|profiler)",
+            "the GPU's counters were in use",
+        ),
+        (r"failed to (profile|collect|replay)", "a kernel could not be profiled"),
+        (r"failed to prepare", "a kernel could not be prepared for profiling"),
+        (
+            r"(find|unknown|invalid|unsupported) (metric|section|rule)",
+            "a metric or section is unknown",
+        ),
+        (r"(unrecogni[sz]ed|unknown|ambiguous|invalid) (option|argument)", "an option of ncu is not right"),
+        (r"driver.*(version|incompatible|not supported)", "the driver does not suit ncu"),
+        (r"(gpu|device|architecture).*not supported", "the GPU is not supported"),
+        (r"(open|load|read|import).*report|report.*(not|cannot|could)", "a report could not be read"),
+        (r"(write|save|create|export).*(file|report)|could not write", "a file could not be written"),
+        (r"(connect|connection|launch|attach|interprocess)", "ncu could not start the program or reach it"),
+        (r"permission|not permitted|denied", "the system denied something"),
+    )
+)
+# As ncu names its columns: words, perhaps with a unit or a number.
+_COLUMN = re.compile(r"[A-Za-z#][\w #%().:/+-]{0,59}")
+_LONG_WORD = re.compile(r"\w{25}")
 
 
 def refusal(text: str, name: str) -> BadReport:
@@ -67,18 +101,41 @@ def failure(text: str, name: str) -> BadReport | None:
         )
     for words, meaning in _FAILURES:
         if words in text:
-            detail = "; ".join(tool_errors(text)[:2])
             return BadReport(
-                f"{name} has no counters: {meaning} ({detail})." if detail else f"{name}: {meaning}.",
+                f"{name} has no counters: {meaning}.",
                 "Check the report, and read it with the ncu that made it or a newer one.",
             )
     return None
 
 
 def tool_errors(text: str) -> list[str]:
-    """The errors that ncu printed, without paths of the machine, each once."""
-    found = (line.strip() for line in text.splitlines() if line.startswith("==ERROR=="))
-    return list(dict.fromkeys(without_paths(line)[:300] for line in found))
+    """What kinds of errors ncu printed, each once, with codes and counts.
+
+    An error's own words may hold a path, an argument or a token of whoever ran ncu, so none are repeated.
+    """
+    kinds = [_kind(line) for line in text.splitlines() if line.startswith("==ERROR==")]
+    counts = Counter(kind for kind in kinds if kind)
+    others = len(kinds) - counts.total()
+    told = [kind if count == 1 else f"{kind} ({count} times)" for kind, count in counts.items()]
+    if others:
+        told.append("1 error of another kind" if others == 1 else f"{others} errors of other kinds")
+    return told
+
+
+def _kind(line: str) -> str | None:
+    """The kind of an error of ncu, with its code; None when it is not known."""
+    if code := _CODE.search(line):
+        return code[0]
+    for pattern, kind in _ERRORS:
+        if match := pattern.search(line):
+            return kind.format(*match.groups())
+    return None
+
+
+def shown_column(name: str) -> str:
+    """A column's name as it may be told: what does not look like one may be anything, a path or a token."""
+    shown = without_paths(name)
+    return shown if _COLUMN.fullmatch(shown) and not _LONG_WORD.search(shown) else "(a name of another shape)"
 
 
 def summary(name: str) -> BadReport:
@@ -117,5 +174,5 @@ def _columns_seen(text: str) -> str:
     for line in text.splitlines():
         names: Sequence[str] = re.findall(r'"([^",]{1,40})"', line)
         if len(_KNOWN_COLUMNS & set(names)) >= 2:
-            return f"; its columns are {', '.join(names[:8])}"
+            return f"; its columns are {', '.join(map(shown_column, names[:8]))}"
     return ""

@@ -15,22 +15,17 @@ from pathlib import Path
 
 from nsight_suite.errors import BadReport
 from nsight_suite.evidence.notes import note_doubts, note_report
+from nsight_suite.evidence.paths import without_paths
 from nsight_suite.evidence.readers import ncu_csv, ncu_program
 from nsight_suite.evidence.readers.ncu_advice import insert_advice
 from nsight_suite.evidence.readers.ncu_blocks import MAGIC, Extent, Session, extent, session
 from nsight_suite.evidence.readers.ncu_numbers import DEFAULT
+from nsight_suite.evidence.readers.ncu_options import policies_of
 from nsight_suite.evidence.readers.ncu_package import Package, package, survives
-from nsight_suite.evidence.readers.ncu_settings import UNKNOWN, Identity, Policies
+from nsight_suite.evidence.readers.ncu_settings import Identity, Policies
 from nsight_suite.evidence.readers.workloads import Cells
 from nsight_suite.evidence.readers.zstd_frame import MAGIC as ZSTD
 from nsight_suite.evidence.store import Connection
-
-# Of the command line that a report holds: options that decide what its counters mean, ncu's own default first.
-_OPTIONS = {
-    "cache-control": ("all", "none"),
-    "clock-control": ("base", "none", "boost", "reset", "lock"),
-    "graph-profiling": ("node", "graph"),
-}
 
 
 def read(
@@ -68,16 +63,14 @@ def read(
         )
 
 
-def policies(path: Path) -> Policies:
-    """How the counters were taken, by the command line of ncu that the report holds.
+def can_read() -> bool:
+    """Whether there is something to read a report with: the package, or an ncu on PATH."""
+    return isinstance(package(), Package) or shutil.which("ncu") is not None
 
-    An option that is not on it had its default. Without a command line (a report made in the user interface)
-    nothing is known.
-    """
-    told = session(path).command_line
-    if not told or "--config-file-path" in told:
-        return Policies(UNKNOWN, UNKNOWN, UNKNOWN)
-    return Policies(*(_option(told, name, known) for name, known in _OPTIONS.items()))
+
+def policies(path: Path) -> Policies:
+    """How the counters were taken, by the options of ncu on the command line that the report holds."""
+    return policies_of(session(path).command_line)
 
 
 def identity(path: Path) -> Identity:
@@ -85,13 +78,6 @@ def identity(path: Path) -> Identity:
     made = session(path)
     programs = frozenset(re.split(r"[/\\]", program)[-1] for program in made.programs)
     return Identity(made.computers, programs, made.gpus)
-
-
-def _option(command_line: str, name: str, known: tuple[str, ...]) -> str:
-    match = re.search(rf"(?:^|\s)--{name}[ =]+(\S+)", command_line)
-    if not match:
-        return known[0]
-    return match[1] if match[1] in known else UNKNOWN
 
 
 @dataclass(frozen=True)
@@ -148,7 +134,7 @@ def _read_by_package(
                 loadable, cells, instances=instances, most=most, process_ids=report.made.process_ids
             )
         except Exception as error:  # the package tells of damage by any exception of its own, or not at all
-            detail = str(error).replace(str(loadable), path.name)
+            detail = without_paths(str(error).replace(str(loadable), path.name))
             raise BadReport(
                 f"{path.name} cannot be loaded: {detail}.",
                 "It is cut off, or of a newer ncu than ncu-report knows.",

@@ -9,9 +9,16 @@ from dataclasses import dataclass, field
 from nsight_suite.errors import BadReport
 from nsight_suite.evidence.notes import Doubt
 from nsight_suite.evidence.readers.ncu_advice import Advice
+from nsight_suite.evidence.readers.ncu_launches import Launches
 from nsight_suite.evidence.readers.ncu_nvtx import innermost, ranges, start_end_ranges
 from nsight_suite.evidence.readers.ncu_page import Header, Kind, Line
-from nsight_suite.evidence.readers.ncu_refusals import failure, refusal, summary, tool_errors
+from nsight_suite.evidence.readers.ncu_refusals import (
+    failure,
+    refusal,
+    shown_column,
+    summary,
+    tool_errors,
+)
 from nsight_suite.evidence.readers.workloads import Cells, Metric, Workload, wanted
 
 _IDENTITY = ("ID", "Process ID", "Kernel Name", "Grid Size", "Block Size")
@@ -31,7 +38,6 @@ _RANGES = ("Push/Pop_Range", "Start/Stop_Range")
 _COMMAND_LINE_SECTION = "Command line profiler metrics"
 _METRIC_NAME = re.compile(r"[A-Za-z][\w.:]*_[\w.:]*")
 _LABEL_AND_NAME = re.compile(r".* \((?P<name>[A-Za-z][\w.:]*_[\w.:]*)\)", re.DOTALL)
-_MOST_WORKLOADS_ID = 10**18
 # How much of the text around the table is kept for messages.
 _KEPT_TEXT = 200_000
 
@@ -53,8 +59,7 @@ class Reading:
     _metrics_of_columns: list[int] = field(default_factory=list)
     _metrics_of_labels: dict[tuple[str, ...], int] = field(default_factory=dict)
     _last: tuple[list[str], Workload] | None = None
-    _ids: dict[tuple[str, ...], int] = field(default_factory=dict)
-    _processes: dict[str, int] = field(default_factory=dict)
+    _known: Launches = field(default_factory=Launches)
     _around: list[str] = field(default_factory=list)
     _kept: int = 0
 
@@ -89,6 +94,7 @@ class Reading:
         self._header, self._last = Header(tuple(names)), None
         self._headers += 1
         self._metrics_of_labels = {}
+        self._known.begin_table("details" if self._header.is_long else "raw")
         if not self._header.is_long and not self._header.is_summary:
             self._name_columns([None] * len(names))
 
@@ -99,7 +105,7 @@ class Reading:
         for name, unit in zip(self._header.names, units, strict=True):
             is_metric = _METRIC_NAME.fullmatch(name) is not None
             if not is_metric and name and name not in _FACTS and not any(part in name for part in _RANGES):
-                self.unknown.add(name)
+                self.unknown.add(shown_column(name))
             chosen = is_metric and wanted(name, self.cells.requested)
             self._metrics_of_columns.append(self.cells.metric(Metric(name, unit)) if chosen else -1)
 
@@ -148,25 +154,20 @@ class Reading:
         return "" if index is None else row[index].strip()
 
     def _workload(self, row: list[str]) -> Workload:
-        """The workload that a row is of. Other processes, or a table of another run, may repeat its ID."""
+        """The workload that a row is of."""
         key = tuple(self._cell(row, name) for name in _IDENTITY)
-        taken = self.cells.workloads
-        if key in self._ids:
-            return taken[self._ids[key]]
-        number = int(key[0])
-        if number > _MOST_WORKLOADS_ID or number in taken:
-            number = max(taken, default=-1) + 1
-        self._ids[key] = number
+        number, process = self._known.place(key)
+        if number in self.cells.workloads:
+            return self.cells.workloads[number]
         names = self._header.names
         push_pop, start_end = (
             next((row[index] for index, name in enumerate(names) if part in name), "") for part in _RANGES
         )
         around = innermost(ranges(push_pop), start_end_ranges(start_end))
-        process = key[1]
         return Workload(
             workload_id=number,
             name=row[self._header.at["Kernel Name"]],
-            process=self._processes.setdefault(process, len(self._processes)) if process else None,
+            process=process,
             device=_integer(self._cell(row, "Device")),
             context=_integer(self._cell(row, "Context")),
             stream=_integer(self._cell(row, "Stream")),
@@ -202,6 +203,13 @@ class Reading:
         if self.summaries:
             told = f"{self.summaries} lines of {name} belong to a summary page and were left out"
             yield ("summary-page", name, f"{told}: they tell nothing of single launches.")
+        if self._known.repeated:
+            told = (
+                f"{self._known.repeated} launches of {name} have the ID, process, name and shape of an earlier "
+                "one. Each counts as a launch of its own: process IDs repeat, in containers above all. If the "
+                "file holds the same page twice, they count double."
+            )
+            yield ("repeated-launches", name, told)
         for column in sorted(self.unknown):
             yield (
                 "unknown-column",
@@ -212,7 +220,7 @@ class Reading:
             told = f"{name} has a header and no row: nothing was profiled, or it was cut off."
             yield ("no-workloads", name, told)
         if errors := tool_errors("\n".join(self._around)):
-            yield ("tool-error", name, f"ncu printed errors beside its table: {'; '.join(errors[:3])}")
+            yield ("tool-error", name, f"ncu printed errors beside its table: {'; '.join(errors)}.")
 
 
 def _metric_and_section(printed: str, section: str) -> tuple[str, str | None]:

@@ -112,3 +112,11 @@ def test_a_file_name_that_is_no_text_can_be_scanned_and_asked(tmp_path: Path, sm
     shutil.copy(small[0], odd)
     assert query.main([str(odd), "kernel_summary"]) == 0
     assert scan.main([str(odd)]) == 0
+
+
+def test_sql_that_is_no_text_is_a_wrong_call(
+    small: tuple[Path, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    for asked in small:
+        assert query.main([str(asked), "--sql", "SELECT '\ud800'"]) == 2
+        assert "The SQL text is not valid UTF-8" in capsys.readouterr().err

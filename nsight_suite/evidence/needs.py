@@ -32,6 +32,10 @@ def needs_of(connection: Any, sql: str) -> Needs | None:
     seen: set[str] = set()
     columns: set[str] | None = set()
     waiting = [sql]
+    try:
+        sql.encode()
+    except UnicodeEncodeError:  # whoever runs it will tell
+        return None
     while waiting:
         found = _parts(connection, waiting.pop())
         if found is None:

@@ -4,7 +4,7 @@ python benchmarks/fuzz.py --seconds 600 --out /tmp/found
 
 Reports are drawn from the strategies of the tests, and made of the recordings in tests/data by changing bytes.
 Each is read, checked as the tests check it, and asked every named query. One that fails is kept in the folder
---out; its path is printed with the error, and the exit status is 1. `--again FILE` checks such a file once more.
+--out; its path is printed with the error, and the exit status is 1. `--again FILE` checks it once more.
 """
 
 from __future__ import annotations

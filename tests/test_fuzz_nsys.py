@@ -1,4 +1,4 @@
-"""Random nsys exports, whole, odd and damaged: nothing is lost, counted twice or made up, and nothing crashes."""
+"""Random nsys exports, whole, odd and damaged: nothing is lost, counted twice or made up; nothing crashes."""
 
 from __future__ import annotations
 

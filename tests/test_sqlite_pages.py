@@ -1,4 +1,4 @@
-"""Cells decoded from a database's pages are those that SQLite gives; damaged files are read alike or refused."""
+"""Cells decoded from a database's pages are those of SQLite; damaged files are read alike or refused."""
 
 from __future__ import annotations
 

@@ -75,7 +75,7 @@ class Package:
 
 
 def survives(path: Path) -> bool:
-    """Whether the package can load a doubtful report: some damage ends its whole process, so another is asked."""
+    """Whether the package can load a doubtful report: some damage ends the process, so another is asked."""
     command = [sys.executable, "-c", _LOAD, str(path)]
     try:
         return subprocess.run(command, capture_output=True, timeout=_LONGEST_S, check=False).returncode == 0

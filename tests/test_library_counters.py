@@ -112,6 +112,26 @@ def test_roofline_inputs_need_every_metric_of_a_count() -> None:
     )
 
 
+def test_a_fused_pair_counts_as_two_operations_in_every_precision() -> None:
+    # Powers of two tell the parts apart: half 1 + 2 + 2 * 4, single 8 + 16 + 2 * 32, double 64 + 128 + 2 * 256.
+    (row,) = ask(
+        "roofline_inputs",
+        counter=[
+            *(
+                counter(0, f"smsp__sass_thread_inst_executed_op_{letter}{what}_pred_on.sum", 2**power, "inst")
+                for letter, first in (("h", 0), ("f", 3), ("d", 6))
+                for power, what in enumerate(("add", "mul", "fma"), start=first)
+            ),
+            counter(0, READ, 1, "byte"),
+            counter(0, WRITE, 1, "byte"),
+            counter(0, TIME, 10, "ns"),
+        ],
+    )
+    assert columns([row], "fp16_flop fp32_flop fp64_flop reason") == [(11, 88, 704, None)]
+    assert columns([row], "fp16_flop_per_byte fp32_flop_per_byte fp64_flop_per_byte") == [(5.5, 44.0, 352.0)]
+    assert columns([row], "fp16_flop_per_second fp64_flop_per_second") == [(1_100_000_000, 70_400_000_000)]
+
+
 def test_a_kernel_that_moves_no_bytes_has_no_intensity() -> None:
     op = "smsp__sass_thread_inst_executed_op_f{}_pred_on.sum"
     (row,) = ask(
@@ -167,6 +187,15 @@ def test_occupancy_is_bound_by_its_smallest_limit() -> None:
     assert columns(
         [row], "limit_registers resident_blocks_limit bound_by theoretical_pct achieved_pct waves reason"
     ) == [(16, 8, "shared memory+warps", 100, 93.82, 3.88, None)]
+
+
+def test_barriers_bound_occupancy_where_they_were_collected() -> None:
+    others = {"registers": 16, "shared_mem": 8, "warps": 8, "blocks": 32}
+    for barriers, smallest, bound in ((4, 4, "barriers"), (8, 8, "shared memory+warps+barriers")):
+        (row,) = ask("occupancy_limits", counter=limits(**others, barriers=barriers))
+        assert columns([row], "resident_blocks_limit bound_by reason") == [(smallest, bound, None)]
+    (row,) = ask("occupancy_limits", counter=limits(**others))
+    assert columns([row], "limit_barriers resident_blocks_limit bound_by") == [(None, 8, "shared memory+warps")]
 
 
 def test_a_missing_limit_leaves_the_smallest_unknown() -> None:

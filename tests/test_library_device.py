@@ -148,22 +148,27 @@ def test_capture_window_spans_the_program_but_not_the_profiler() -> None:
 
 
 def test_profiler_cost_is_clipped_and_impossible_shares_are_withheld() -> None:
-    # The program spans 100 to 200. `start` covers 0 to 150: 50 inside. `flush` runs on two threads at once.
+    # The program spans 100 to 200. `start` covers 0 to 150: 50 inside; `stop` 170 to 300: 30 inside; `late`
+    # none. `flush` runs on two threads at once.
     cost = {"pass": "r", "process": 0}
     found = ask(
         "profiler_cost",
         launch=[launch(1, 100, 200)],
         overhead=[
             {**cost, "kind": "start", "start_ns": 0, "end_ns": 150},
+            {**cost, "kind": "stop", "start_ns": 170, "end_ns": 300},
+            {**cost, "kind": "late", "start_ns": 250, "end_ns": 270},
             *({**cost, "kind": "flush", "thread": i, "start_ns": 110, "end_ns": 190} for i in range(2)),
         ],
     )
     assert columns(found, "kind records total_ns inside_ns window_ns share") == [
         ("flush", 2, 160, 160, 100, None),
         ("start", 1, 150, 50, 100, 0.5),
+        ("stop", 1, 130, 30, 100, 0.3),
+        ("late", 1, 20, 0, 100, 0.0),
     ]
     assert found[0]["reason"].startswith("above 100 %")
-    assert found[1]["reason"] is None
+    assert [row["reason"] for row in found[1:]] == [None] * 3
 
 
 def test_profiler_cost_without_a_window_has_no_share() -> None:

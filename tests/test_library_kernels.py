@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import random
+from typing import Any
+
 from evidence_rows import ask, columns, kernel, launch, nvtx, path
 
 
@@ -114,6 +117,127 @@ def test_kernel_by_range_knows_domains_apart() -> None:
         ("two", "step", 1, 1),
         (None, "<outside every range>", 0, 0),
     ]
+
+
+def span(range_id: int, name_id: int, times: tuple[int, int | None], first: int, last: int) -> dict[str, Any]:
+    """A start/end range in which the launches from `first` to `last` start; its name is that of a path."""
+    start_ns, end_ns = times
+    place = {"style": "start_end", "path_id": name_id, "first_launch_id": first, "last_launch_id": last}
+    return nvtx(range_id, f"span{name_id}", start_ns, end_ns, **place)
+
+
+def spans(*numbers: int) -> list[dict[str, Any]]:
+    return [path(number, f"span{number}", style="start_end") for number in numbers]
+
+
+def test_kernel_by_range_gives_a_start_end_range_what_push_pop_ranges_hold_too() -> None:
+    # span1 from 0 to 100, `step` from 10 to 30 inside it, a launch in each: nsys gives span1 both.
+    tables = {
+        "path": [*spans(1), path(2, "step")],
+        "ranges": [span(1, 1, (0, 100), 0, 1), nvtx(2, "step", 10, 30, path_id=2)],
+        "launch": [launch(0, 12, 14, path_id=2), launch(1, 50, 52, path_id=1)],
+        "kernel": [
+            kernel("a", 200, 210, launch_id=0, path_id=2),
+            kernel("a", 220, 250, launch_id=1, path_id=1),
+        ],
+    }
+    found = ask("kernel_by_range", **tables)
+    assert columns(found, "range style kernel kernels total_ns share p50_ns p90_ns reason") == [
+        ("span1", "start_end", "a", 2, 40, 1.0, 20.0, 28.0, None),
+        ("step", "push_pop", "a", 1, 10, 0.25, 10.0, 10.0, None),
+        ("<outside every range>", None, None, 0, 0, 0.0, None, None, None),
+    ]
+    # kernel_by_path counts each once, under what is innermost.
+    assert columns(ask("kernel_by_path", **tables), "path kernels") == [
+        ("span1", 1),
+        ("step", 1),
+        ("<outside every range>", 0),
+    ]
+
+
+def test_kernel_by_range_counts_once_under_overlapping_ranges_of_one_name_and_what_others_launch() -> None:
+    found = ask(
+        "kernel_by_range",
+        path=spans(1, 2),
+        ranges=[
+            span(1, 1, (0, 100), 0, 2),
+            span(2, 1, (40, 90), 1, 2),  # launch 2 starts in both and returns in neither
+            span(3, 2, (80, None), 2, 2),
+        ],
+        launch=[
+            launch(0, 10, 20, path_id=1),
+            launch(1, 50, 60, path_id=1),
+            launch(2, 85, 110, path_id=2),
+            launch(9, 30, 31, thread=1, path_id=1),  # no range of its own thread holds it
+        ],
+        kernel=[
+            *(
+                kernel("a", 200, 201, launch_id=i, path_id=path_id)
+                for i, path_id in ((0, 1), (1, 1), (2, 2), (9, 1))
+            ),
+            kernel("a", 300, 301),
+        ],
+    )
+    assert columns(found, "range kernels") == [("span1", 3), ("<outside every range>", 1), ("span2", 1)]
+
+
+def test_start_end_names_are_exact_for_any_ranges_and_calls() -> None:
+    """Against every pair of a range and a launch, one by one: calls nest, ranges overlap at will."""
+    chance = random.Random(7)
+    for _ in range(8):
+        starts = sorted(chance.sample(range(200), 20))
+        calls = [launch(i, start, start + chance.randrange(1, 40), path_id=9) for i, start in enumerate(starts)]
+        ranges = []
+        for number in range(12):
+            start = chance.randrange(180)
+            end = chance.choice([start + chance.randrange(1, 60), None])
+            begun = [c["launch_id"] for c in calls if start <= c["start_ns"] <= (end or 999)]
+            if begun:
+                ranges.append(span(number, chance.choice((1, 2)), (start, end), begun[0], begun[-1]))
+        expected = {
+            f"span{name}": {
+                c["launch_id"]
+                for c in calls
+                for r in ranges
+                if r["path_id"] == name
+                and r["start_ns"] <= c["start_ns"]
+                and c["end_ns"] <= (r["end_ns"] or 999)
+            }
+            for name in (1, 2)
+        }
+        found = ask(
+            "kernel_by_range",
+            path=[*spans(1, 2), path(9, "step")],
+            ranges=ranges,
+            launch=calls,
+            kernel=[kernel("a", 500, 501 + i, launch_id=i, path_id=9) for i in range(20)],
+        )
+        told = {row["range"]: (row["kernels"], row["total_ns"]) for row in found if row["style"] == "start_end"}
+        assert told == {name: (len(ids), sum(i + 1 for i in ids)) for name, ids in expected.items() if ids}
+
+
+def test_start_end_ranges_around_a_billion_launches_are_not_gone_through() -> None:
+    # A thousand names, each around a million launches.
+    found = ask(
+        "kernel_by_range",
+        path=[*spans(*range(1, 1001)), path(2000, "step")],
+        ranges=[span(i, i, (i, 10**9), 0, 10**6 - 1) for i in range(1, 1001)],
+        launch=[launch(0, 5000, 5010, path_id=2000)],
+        kernel=[kernel("a", 6000, 6010, launch_id=0, path_id=2000)],
+    )
+    assert columns(found[:2], "range style kernel kernels") == [
+        ("step", "push_pop", "a", 1),
+        ("<outside every range>", None, None, 0),
+    ]
+    assert len(found) == 1002
+    assert {(row["kernels"], row["total_ns"], row["reason"]) for row in found[2:]} == {
+        (
+            None,
+            None,
+            "start/end ranges of this report hold 1000000000 launches together, too many to go through: "
+            "range_summary has their sums",
+        )
+    }
 
 
 def test_range_tree_has_own_and_inclusive_kernels() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evidence_rows import ask, columns, nvtx, path
+from evidence_rows import ask, columns, kernel, launch, nvtx, path, store_of
 
 
 def projected(kernels: int, device_ns: int, start_ns: int, end_ns: int) -> dict[str, int]:
@@ -116,3 +116,27 @@ def test_marks_have_counts_and_distances() -> None:
         (None, 1, 60, 60, None, None),
         ("tick", 3, 10, 50, 20.0, 30),  # distances 10 and 30
     ]
+
+
+def test_overlapping_start_end_ranges_make_no_pairs_with_every_launch() -> None:
+    # A thousand spans around a million launches, and one push/pop range that holds the only two that ran.
+    around = {"style": "start_end", "domain": "nsight_suite", "first_launch_id": 0, "last_launch_id": 10**6}
+    tables = {
+        "range": [
+            *(nvtx(i, "span", i, 10**9, **around) for i in range(1000)),
+            nvtx(5000, "step", 2000, 3000, first_launch_id=0, last_launch_id=1, domain="nsight_suite"),
+        ],
+        "launch": [launch(0, 2010, 2020), launch(1, 2990, 3010), launch(2, 4000, 4010)],
+        "kernel": [
+            kernel("a", 5000, 5010, kernel_id=0, launch_id=0, range_id=5000),
+            kernel("a", 5020, 5030, kernel_id=1, launch_id=1, range_id=999),
+            kernel("a", 5040, 5050, kernel_id=2, launch_id=2, range_id=999),
+        ],
+    }
+    with store_of(tables) as store:
+        held = store.rows("SELECT range_id, kernel_id, innermost FROM range_kernel ORDER BY ALL")
+    assert [tuple(row.values()) for row in held] == [(999, 1, True), (999, 2, True), (5000, 0, True)]
+    found = ask(
+        "unknown_ranges", **{"ranges" if name == "range" else name: rows for name, rows in tables.items()}
+    )
+    assert columns(found, "name instances kernels") == [("span", 1000, 2), ("step", 1, 1)]

@@ -3,22 +3,44 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from evidence_rows import ask, columns, counter, kernel, launch, nsys_report, nvtx
 
 
 def test_processes_with_and_without_device_rows() -> None:
     # Case 69: three processes listed, one of them with kernels.
-    counts = {"api_calls": 1, "launches": 1, "ranges": 0, "memory_operations": 0}
-    found = ask(
-        "processes",
-        process=[
-            {"pass": "r", "process": 0, "pid": 10, "listed": True, **counts, "kernels": 5},
-            {"pass": "r", "process": 1, "pid": 11, "listed": True, **counts, "kernels": 0},
-            {"pass": "r", "process": 2, "pid": 12, "listed": True, "api_calls": 0},
-        ],
-    )
-    assert columns(found, "process pid on_device") == [(0, 10, True), (1, 11, False), (2, 12, None)]
+    processes = [
+        lived(0, listed=True, kernels=5),
+        lived(1, listed=True),
+        lived(2, graph_runs=2),
+        lived(3, memory_operations=1),
+    ]
+    found = ask("processes", report=[nsys_report(5)], process=processes)
+    assert columns(found, "process pid listed kernels graph_runs on_device") == [
+        (0, 10, True, 5, 0, True),
+        (1, 11, True, 0, 0, False),
+        (2, 12, None, 0, 2, True),  # its graphs were traced as a whole
+        (3, 13, None, 0, 0, True),
+    ]
+
+
+def lived(process: int, **more: Any) -> dict[str, Any]:
+    counts = {"api_calls": 1, "launches": 1, "ranges": 0, "kernels": 0, "memory_operations": 0, "graph_runs": 0}
+    return {"pass": "r", "process": process, "pid": 10 + process, **counts, **more}
+
+
+def test_what_an_export_has_no_table_for_is_unknown_of_its_processes() -> None:
+    two = [lived(0), lived(1, memory_operations=1)]
+    without = {"call_rows": None, "range_rows": None}
+    found = ask("processes", report=[nsys_report(None, **without)], process=two)
+    assert columns(found, "process api_calls launches ranges kernels on_device") == [
+        (0, None, None, None, None, None),
+        (1, None, None, None, None, True),
+    ]
+    untraced = {"code": "cuda-not-traced", "pass": "r", "reason": "CUDA was not traced."}
+    empty, _ = ask("processes", report=[nsys_report(0)], process=two, finding=[untraced])
+    assert columns([empty], "api_calls kernels on_device") == [(1, None, None)]
 
 
 def test_gpus_with_what_ran_there() -> None:
@@ -40,27 +62,43 @@ def test_gpus_with_what_ran_there() -> None:
 
 
 def test_three_answers_where_there_are_no_kernels() -> None:
-    # Case 01: not traced, traced without a table, and an empty table are three different answers.
-    untraced = {"code": "no-kernel-table", "pass": "a", "reason": "CUDA was not traced. Capture again with …"}
+    # Case 01: not traced, traced without a table, and an empty table are three different answers. What has no
+    # table is unknown, not zero.
+    untraced = {"code": "cuda-not-traced", "pass": "a", "reason": "CUDA was not traced. Capture again with …"}
+    as_before = {**untraced, "code": "no-kernel-table", "pass": "e"}
     found = ask(
         "report_completeness",
         report=[
-            nsys_report(None, **{"pass": "a"}),
-            nsys_report(None, **{"pass": "b"}),
+            nsys_report(None, call_rows=None, **{"pass": "a"}),
+            nsys_report(None, range_rows=None, **{"pass": "b"}),
             nsys_report(0, **{"pass": "c"}),
             {"pass": "d", "file": "d.csv", "format": "ncu-csv", "rows": 1},
+            nsys_report(None, **{"pass": "e"}),
+            nsys_report(0, **{"pass": "f"}),
         ],
+        launch=[launch(1, 0, 5, **{"pass": "b"})],
+        process=[lived(0, **{"pass": name}) for name in ("a", "c")],
         finding=[
             untraced,
+            as_before,
+            {**untraced, "pass": "f"},
             {"code": "no-kernel-table", "pass": "b", "reason": "The export has no table of kernels …"},
         ],
         counter=[counter(0, "dram__bytes_read.sum", None, reason="n/a", **{"pass": "d"})],
     )
-    assert columns(found, "pass kernels_told kernels launches workloads missing_values findings codes") == [
-        ("a", "not traced", None, 0, None, None, 1, "no-kernel-table"),
-        ("b", "table absent", None, 0, None, None, 1, "no-kernel-table"),
-        ("c", "zero rows", 0, 0, None, None, 0, None),
-        ("d", None, None, None, 1, 1, 0, None),
+    assert columns(found, "pass kernels_told kernels launches ranges workloads missing_values codes") == [
+        ("a", "not traced", None, None, 0, None, None, "cuda-not-traced"),
+        ("b", "table absent", None, 1, None, None, None, "no-kernel-table"),
+        ("c", "zero rows", 0, 0, 0, None, None, None),
+        ("d", None, None, None, None, 1, 1, None),
+        ("e", "not traced", None, 0, 0, None, None, "no-kernel-table"),
+        ("f", "not traced", None, 0, 0, None, None, "cuda-not-traced"),
+    ]
+    lacking = "captured_launches launches_without_records replays_without_nodes open_ranges idle_processes"
+    assert columns(found[:3], lacking) == [
+        (None, None, None, 0, None),
+        (0, None, 0, None, None),
+        (0, 0, 0, 0, 1),
     ]
 
 
@@ -80,19 +118,19 @@ def test_report_completeness_counts_what_is_missing() -> None:
             kernel("c", 50, 60),
         ],
         ranges=[nvtx(1, "step", 0, 10), nvtx(2, "open", 40, None)],
-        process=[{"pass": "r", "process": 0, "kernels": 3}, {"pass": "r", "process": 1, "kernels": 0}],
+        process=[lived(0, kernels=3), lived(1), lived(2, graph_runs=1)],
     )
     numbers = (
         "kernels_told kernels untimed_kernels kernels_without_launch kernels_outside_ranges launches "
         "captured_launches launches_without_records replays_without_nodes ranges open_ranges "
         "processes idle_processes findings"
     )
-    assert columns([row], numbers) == [("recorded", 3, 1, 1, 2, 3, 1, 1, 1, 2, 1, 2, 1, 0)]
+    assert columns([row], numbers) == [("recorded", 3, 1, 1, 2, 3, 1, 1, 1, 2, 1, 3, 1, 0)]
 
 
 def two_reports(
-    before: list[dict[str, object]], after: list[dict[str, object]], *known: int | None
-) -> dict[str, object]:
+    before: list[dict[str, Any]], after: list[dict[str, Any]], *known: int | None
+) -> dict[str, list[dict[str, Any]]]:
     return {
         "report": [
             nsys_report(rows, **{"pass": name}) for name, rows in zip(("after", "before"), known, strict=True)
@@ -127,6 +165,65 @@ def test_the_report_that_began_first_is_the_baseline() -> None:
     reports = two_reports([kernel("a", 0, 10)], [kernel("a", 0, 20)], 1, 1)
     (row,) = ask("compare_reports", **reports, **{"pass": began})
     assert columns([row], "baseline pass ratio") == [("before", "after", 2.0)]
+    # What the reports themselves tell goes before that: these were handed over in another order.
+    for report, told in zip(reports["report"], (10, 20), strict=True):
+        report["session_start_utc_ns"] = told
+    (row,) = ask("compare_reports", **reports, **{"pass": began})
+    assert columns([row], "baseline pass ratio") == [("after", "before", 0.5)]
+    del reports["report"][0]["session_start_utc_ns"]
+    (row,) = ask("compare_reports", **reports, **{"pass": began})
+    assert row["baseline"] == "before"
+
+
+def test_kernels_absent_where_replays_left_no_records_are_unknown() -> None:
+    # `old` may have run in one of the replays of `after`; `new` did not run in `before`, which lacks nothing.
+    reports = two_reports(
+        [kernel("a", 0, 10), kernel("old", 20, 25)], [kernel("a", 0, 20), kernel("new", 30, 31)], 2, 2
+    )
+    replays = [
+        launch(1, 0, 5, "graph", operations=0, **{"pass": "after"}),
+        launch(2, 10, 15, "graph", operations=0, captured=True, **{"pass": "after"}),  # never ran
+        launch(3, 20, 25, "graph", operations=1, **{"pass": "after"}),
+        launch(4, 30, 35, operations=0, **{"pass": "after"}),
+    ]
+    began = [{"pass": "before", "started_utc": "2026-01-01"}]
+    found = ask("compare_reports", **reports, launch=replays, **{"pass": began})
+    doubt = "1 graph launches and 1 kernel launches in after left no records of their kernels"
+    assert columns(found, "kernel baseline_kernels kernels ratio verdict reason") == [
+        ("a", 1, 1, 2.0, "compared in part", doubt),
+        ("old", 1, None, None, "incomparable", f"it may have run: {doubt}"),
+        ("new", 0, 1, None, "only in other", "it did not run in before"),
+    ]
+    # The other way round, by a graph traced as a whole whose launch is not in the report.
+    whole = [{"pass": "before", "launch_id": None, "start_ns": 0, "end_ns": 9}]
+    found = ask("compare_reports", **reports, graph_run=whole, **{"pass": began})
+    doubt = "1 graph launches in before left no records of their kernels"
+    assert columns(found, "kernel baseline_kernels kernels verdict reason") == [
+        ("a", 1, 1, "compared in part", doubt),
+        ("old", 1, 0, "only in baseline", "it did not run in after"),
+        ("new", None, 1, "incomparable", f"it may have run: {doubt}"),
+    ]
+
+
+def test_a_report_of_nothing_but_opaque_replays_has_an_unknown_number_of_kernels() -> None:
+    reports = two_reports([kernel("a", 0, 10)], [], 0, 1)
+    replay = launch(1, 0, 5, "graph", operations=0, **{"pass": "after"})
+    (row,) = ask("compare_reports", **reports, launch=[replay])
+    assert columns([row], "baseline kernel baseline_kernels kernels verdict reason") == [
+        (
+            "after",
+            None,
+            None,
+            1,
+            "incomparable",
+            "it is unknown which kernels ran: 1 graph launches in after left no records of their kernels",
+        )
+    ]
+    untraced = {"code": "cuda-not-traced", "pass": "after", "reason": "CUDA was not traced."}
+    (row,) = ask("compare_reports", **reports, finding=[untraced])
+    assert columns([row], "baseline_kernels reason") == [
+        (None, "it is unknown which kernels ran in after: CUDA was not traced")
+    ]
 
 
 def test_a_report_without_kernels_is_no_faster() -> None:

@@ -42,7 +42,7 @@ class Overview:
     doubts: tuple[Doubt, ...]
 
 
-# One scan of each table, however many reports there are. A table that an export lacks has a finding of its own.
+# One scan of each table, however many reports there are. What an export has no table for is unknown.
 _NUMBERS = """
 WITH
 kernels AS (
@@ -51,12 +51,14 @@ kernels AS (
 ),
 launches AS (
     -- What was called while a stream was captured never ran.
-    SELECT pass, count(*) AS launches, count(*) FILTER (kind = 'graph') AS graphs,
-        count(*) FILTER (kind = 'graph' AND kernels > 0) AS covered
-    FROM launch WHERE kind IN ('kernel', 'graph') AND captured IS NOT TRUE GROUP BY pass
+    -- Any record covers a replay: a kernel, a copy, a fill or the whole graph. graph_coverage.sql has the same rule.
+    SELECT l.pass, count(*) AS launches, count(*) FILTER (l.kind = 'graph') AS graphs,
+        count(*) FILTER (l.kind = 'graph' AND (l.operations > 0 OR w.launch_id IS NOT NULL)) AS covered
+    FROM launch l LEFT JOIN (SELECT DISTINCT pass, launch_id FROM graph_run) w USING (pass, launch_id)
+    WHERE l.kind IN ('kernel', 'graph') AND l.captured IS NOT TRUE GROUP BY l.pass
 ),
 ranges AS (SELECT pass, count(*) AS ranges FROM "range" GROUP BY pass)
-SELECT p.pass, p.state, r.format, r.tool_version, r.schema_version, r.rows,
+SELECT p.pass, p.state, r.format, r.tool_version, r.schema_version, r.rows, r.call_rows, r.range_rows,
     coalesce(k.kernels, 0) AS kernels, coalesce(k.outside, 0) AS outside,
     coalesce(l.launches, 0) AS launches, coalesce(l.graphs, 0) AS graphs, coalesce(l.covered, 0) AS covered,
     coalesce(n.ranges, 0) AS ranges
@@ -70,17 +72,18 @@ _FINDINGS = "SELECT code, pass, reason FROM finding ORDER BY pass NULLS FIRST, c
 def overview(connection: Connection) -> Overview:
     """What an open store says of its reports."""
     doubts = tuple(Doubt(*row) for row in connection.execute(_FINDINGS).fetchall())
-    absent = {(doubt.pass_name, doubt.code) for doubt in doubts}
+    untraced = {doubt.pass_name for doubt in doubts if doubt.code == "cuda-not-traced"}
     answer = connection.execute(_NUMBERS)
     names = [column[0] for column in answer.description or ()]
     rows = (dict(zip(names, row, strict=True)) for row in answer.fetchall())
-    return Overview(tuple(_line(row, absent) for row in rows), doubts)
+    return Overview(tuple(_line(row, row["pass"] in untraced) for row in rows), doubts)
 
 
-def _line(row: Mapping[str, Any], absent: set[tuple[str | None, str]]) -> Line:
+def _line(row: Mapping[str, Any], untraced: bool) -> Line:
     name, form = row["pass"], row["format"]
     tool = (row["tool_version"] or UNKNOWN).partition(" ")[0]  # without the number of a build
-    kernels = UNKNOWN if row["rows"] is None else f"{row['rows']:,}"
+    # An empty table of a capture that did not ask for CUDA is no answer.
+    kernels = UNKNOWN if row["rows"] is None or (untraced and not row["rows"]) else f"{row['rows']:,}"
     if form is None:
         return Line(name, row["state"])
     if not form.startswith("nsys"):
@@ -91,10 +94,10 @@ def _line(row: Mapping[str, Any], absent: set[tuple[str | None, str]]) -> Line:
         tool,
         row["schema_version"] or UNKNOWN,
         kernels,
-        UNKNOWN if (name, "no-api-table") in absent else f"{row['launches']:,}",
-        UNKNOWN if (name, "no-range-table") in absent else f"{row['ranges']:,}",
-        UNKNOWN if row["rows"] is None else _share(row["outside"], row["kernels"]),
-        _share(row["covered"], row["graphs"]),
+        UNKNOWN if row["call_rows"] is None else f"{row['launches']:,}",
+        UNKNOWN if row["range_rows"] is None else f"{row['ranges']:,}",
+        UNKNOWN if kernels == UNKNOWN else _share(row["outside"], row["kernels"]),
+        UNKNOWN if row["call_rows"] is None else _share(row["covered"], row["graphs"]),
     )
 
 

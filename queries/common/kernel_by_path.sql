@@ -17,7 +17,13 @@
 --
 -- Exclusive: a kernel belongs to the innermost range open on the launching thread during its launch, so the rows of
 -- a report add up to all its kernels. The ranges of time on the device play no part. What was launched outside every
--- range is always shown, also when it is nothing.
+-- range is always shown, also when it is nothing. A launch that no push/pop range holds belongs to the innermost
+-- start/end range of its process.
+--
+-- Single kernels know no end of a range that was never closed, and one that another thread closed holds them too. The
+-- numbers of range_summary and range_projection follow nsys' own projection there: the first counts until the last
+-- NVTX event, the second nothing.
+-- A name that holds ' / ' stands in a path with ' \/ ' in its place, so each ' / ' is a step.
 WITH grouped AS MATERIALIZED (
     SELECT
         pass,

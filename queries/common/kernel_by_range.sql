@@ -4,8 +4,8 @@
 -- domain    NVTX domain; NULL for the default one
 -- range     name of the range; '<outside every range>' for what was launched outside
 -- style     push_pop or start_end; NULL outside every range
--- kernel    name of the kernel; NULL in the row that says that nothing is outside
--- kernels   executions recorded
+-- kernel    name of the kernel; NULL in the row that says that nothing is outside, and where `reason` stands
+-- kernels   executions recorded; NULL where `reason` stands
 -- untimed   of these, those without device times: they count, but enter no time
 -- total_ns  their durations together in ns; NULL when none was timed
 -- share     total_ns over that of all kernels of the report
@@ -14,9 +14,18 @@
 -- p50_ns    median in ns
 -- p90_ns    90th percentile in ns, interpolated between two durations, as by numpy
 -- max_ns    longest in ns
+-- reason    why a start/end name has no kernels here; NULL otherwise
 --
 -- Inclusive: a kernel counts under every name around its launch, so the rows of nested ranges add up to more than
--- the report; kernel_by_path counts each kernel once. Under a name that is nested in itself it counts once.
+-- the report; kernel_by_path counts each kernel once. Under a name with several ranges around the launch it counts
+-- once. A start/end name holds the launches from start to return inside one of its ranges on the thread that began it,
+-- also those that push/pop ranges hold as well; of other threads it holds those that no range of theirs holds and to
+-- which it is the innermost. Where the start/end names of a report hold more than 20 million launches together, each
+-- has one row with a reason: range_summary has their sums.
+--
+-- Single kernels know no end of a range that was never closed, and one that another thread closed holds them too. The
+-- numbers of range_summary and range_projection follow nsys' own projection there: the first counts until the last
+-- NVTX event, the second nothing.
 WITH RECURSIVE above (pass, path_id, ancestor_id) AS (
     SELECT pass, path_id, path_id FROM path
     UNION
@@ -26,30 +35,101 @@ WITH RECURSIVE above (pass, path_id, ancestor_id) AS (
     WHERE path.parent_path_id IS NOT NULL
 ), named AS (
     -- A name is known by the first path that ends in it.
-    SELECT pass, path_id, min(path_id) OVER (PARTITION BY pass, domain, name, style) AS name_id FROM path
+    SELECT pass, path_id, style, min(path_id) OVER (PARTITION BY pass, domain, name, style) AS name_id FROM path
 ), closure AS MATERIALIZED (
-    SELECT DISTINCT above.pass, above.path_id, named.name_id
+    SELECT DISTINCT above.pass, above.path_id, named.name_id, named.style
     FROM above
     JOIN named ON named.pass = above.pass AND named.path_id = above.ancestor_id
-), whole AS (
+), begun AS (
+    SELECT
+        r.pass,
+        n.name_id,
+        r.process,
+        r.thread,
+        r.first_launch_id,
+        max(r.last_launch_id) AS last_launch_id,
+        max(coalesce(r.end_ns, 9223372036854775807)) AS end_ns
+    FROM "range" AS r
+    JOIN named AS n ON n.pass = r.pass AND n.path_id = r.path_id
+    WHERE r.style = 'start_end' AND r.first_launch_id IS NOT NULL
+    GROUP BY r.pass, n.name_id, r.process, r.thread, r.first_launch_id
+), stretch AS MATERIALIZED (
+    -- From where one range of a name begins to where the next does: its launches belong to the name if they return
+    -- before the last end of all ranges begun by then. So every launch is looked at once per name.
+    SELECT
+        pass,
+        name_id,
+        first_launch_id,
+        least(
+            max(last_launch_id) OVER so_far,
+            coalesce(lead(first_launch_id) OVER in_order - 1, 9223372036854775807)
+        ) AS last_launch_id,
+        max(end_ns) OVER so_far AS end_ns
+    FROM begun
+    WINDOW
+        in_order AS (PARTITION BY pass, name_id, process, thread ORDER BY first_launch_id),
+        so_far AS (
+            PARTITION BY pass, name_id, process, thread ORDER BY first_launch_id
+            ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
+        )
+), crowd AS MATERIALIZED (
+    SELECT pass, sum(last_launch_id - first_launch_id + 1) AS pairs
+    FROM stretch
+    GROUP BY pass
+    HAVING sum(last_launch_id - first_launch_id + 1) > 20000000
+), around AS (
+    SELECT
+        s.pass, s.name_id, s.end_ns, unnest(generate_series(s.first_launch_id, s.last_launch_id)) AS launch_id
+    FROM stretch AS s
+    ANTI JOIN crowd ON crowd.pass = s.pass
+), held AS (
+    SELECT a.pass, a.name_id, a.launch_id
+    FROM around AS a
+    JOIN launch AS l ON l.pass = a.pass AND l.launch_id = a.launch_id
+    WHERE l.end_ns <= a.end_ns
+    UNION
+    SELECT k.pass, c.name_id, k.launch_id
+    FROM kernel AS k
+    JOIN closure AS c ON c.pass = k.pass AND c.path_id = k.path_id
+    ANTI JOIN crowd ON crowd.pass = k.pass
+    WHERE c.style = 'start_end'
+), inside AS (
+    SELECT k.pass, c.name_id, k.name, k.end_ns - k.start_ns AS duration_ns
+    FROM kernel AS k
+    LEFT JOIN closure AS c ON c.pass = k.pass AND c.path_id = k.path_id
+    WHERE c.style IS DISTINCT FROM 'start_end'
+    UNION ALL
+    SELECT k.pass, h.name_id, k.name, k.end_ns - k.start_ns
+    FROM kernel AS k
+    JOIN held AS h ON h.pass = k.pass AND h.launch_id = k.launch_id
+), whole AS MATERIALIZED (
     SELECT pass, sum(end_ns - start_ns) AS total FROM kernel GROUP BY pass
 ), grouped AS MATERIALIZED (
     SELECT
-        k.pass,
-        c.name_id,
-        k.name,
+        pass,
+        name_id,
+        name,
         count(*) AS kernels,
-        count(k.end_ns - k.start_ns) AS timed,
-        sum(k.end_ns - k.start_ns) AS total,
+        count(duration_ns) AS timed,
+        sum(duration_ns) AS total,
         -- All that needs the durations in order, from the shortest to the longest, at once: apart it costs far more.
-        quantile_cont(k.end_ns - k.start_ns, [0, 0.5, 0.9, 1]) AS spread
-    FROM kernel AS k
-    LEFT JOIN closure AS c ON c.pass = k.pass AND c.path_id = k.path_id
-    GROUP BY k.pass, c.name_id, k.name
+        quantile_cont(duration_ns, [0, 0.5, 0.9, 1]) AS spread
+    FROM inside
+    GROUP BY pass, name_id, name
 ), shown AS (
     SELECT * FROM grouped
     UNION ALL BY NAME
-    SELECT pass, 0 AS kernels, 0 AS timed, 0 AS total FROM grouped GROUP BY pass HAVING bool_and(name_id IS NOT NULL)
+    SELECT w.pass, 0 AS kernels, 0 AS timed, 0 AS total
+    FROM whole AS w
+    ANTI JOIN (SELECT pass FROM grouped WHERE name_id IS NULL) AS g ON g.pass = w.pass
+    UNION ALL BY NAME
+    SELECT DISTINCT
+        s.pass,
+        s.name_id,
+        'start/end ranges of this report hold ' || c.pairs || ' launches together, too many to go through: '
+        || 'range_summary has their sums' AS reason
+    FROM stretch AS s
+    JOIN crowd AS c ON c.pass = s.pass
 )
 SELECT
     g.pass,
@@ -65,8 +145,9 @@ SELECT
     CAST(g.spread[1] AS BIGINT) AS min_ns,
     g.spread[2] AS p50_ns,
     round(g.spread[3], 1) AS p90_ns,
-    CAST(g.spread[4] AS BIGINT) AS max_ns
+    CAST(g.spread[4] AS BIGINT) AS max_ns,
+    g.reason
 FROM shown AS g
-JOIN whole AS w ON w.pass = g.pass
+LEFT JOIN whole AS w ON w.pass = g.pass
 LEFT JOIN path AS p ON p.pass = g.pass AND p.path_id = g.name_id
 ORDER BY g.pass, total_ns DESC NULLS LAST, "range", p.domain NULLS FIRST, p.style, kernel

@@ -9,8 +9,8 @@
 -- limit_shared_memory    blocks that the shared memory allows; NULL when not collected
 -- limit_warps            blocks that the warps allow; NULL when not collected
 -- limit_blocks           blocks that the hardware allows; NULL when not collected
--- limit_barriers         blocks that the barriers allow; NULL when not collected
--- resident_blocks_limit  smallest of the first four; NULL when any of them is missing
+-- limit_barriers         blocks that the barriers allow; NULL when not collected: older ncu does not know it
+-- resident_blocks_limit  smallest of the limits; NULL when any of the first four is missing
 -- bound_by               the resource or resources with the smallest limit
 -- theoretical_pct        warps that fit over warps of a full multiprocessor in percent; NULL when not collected
 -- achieved_pct           sm__warps_active.avg.pct_of_peak_sustained_active in percent, median; NULL when not collected
@@ -57,8 +57,11 @@ WITH each AS (
 ), smallest AS (
     SELECT
         *,
-        CASE WHEN registers + shared + warps + blocks IS NOT NULL THEN least(registers, shared, warps, blocks) END
-            AS tightest
+        -- least() passes over barriers that were not collected.
+        CASE
+            WHEN registers + shared + warps + blocks IS NOT NULL
+                THEN least(registers, shared, warps, blocks, barriers)
+        END AS tightest
     FROM grouped
 )
 SELECT
@@ -78,7 +81,8 @@ SELECT
         CASE WHEN registers = tightest THEN 'registers' END,
         CASE WHEN shared = tightest THEN 'shared memory' END,
         CASE WHEN warps = tightest THEN 'warps' END,
-        CASE WHEN blocks = tightest THEN 'blocks' END
+        CASE WHEN blocks = tightest THEN 'blocks' END,
+        CASE WHEN barriers = tightest THEN 'barriers' END
     ), '') AS bound_by,
     theoretical AS theoretical_pct,
     achieved AS achieved_pct,

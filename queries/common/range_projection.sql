@@ -22,7 +22,11 @@
 -- projected_ns        from the first start to the last end in ns; NULL when there is none
 --
 -- Inclusive: an operation belongs to every range that encloses its launch, on the launching thread, from start to
--- return; so does the work of nested ranges. This is the projection of nsys' own nvtx_gpu_proj_trace.
+-- return; so does the work of nested ranges. This is the projection of nsys' own nvtx_gpu_proj_trace, and follows its
+-- rules: a range that was never closed counts until the last NVTX event, one that another thread closed counts nothing.
+-- kernel_by_path and kernel_by_range are about single kernels, which know no such end: there a kernel may belong to a
+-- range that does not count it here.
+-- A name that holds ' / ' stands in a path with ' \/ ' in its place.
 SELECT
     r.pass,
     r.range_id,

@@ -21,8 +21,10 @@
 -- projected_max_ns     longest in ns
 --
 -- Inclusive: nested ranges hold the same work again. Projected durations of instances that overlap on the device add
--- up to more than the time that passed. This is the summary of nsys' own nvtx_gpu_proj_sum: work launched on another
--- thread is not in it, also where kernel_by_path gives it to a start/end range of its process.
+-- up to more than the time that passed. This is the summary of nsys' own nvtx_gpu_proj_sum, and follows its rules: a
+-- range that was never closed counts until the last NVTX event, one that another thread closed counts nothing, and work
+-- launched on another thread is not in it. kernel_by_path and kernel_by_range are about single kernels, which know no
+-- such end: there a kernel may belong to a range that does not count it here.
 WITH grouped AS (
     SELECT
         pass,

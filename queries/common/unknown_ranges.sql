@@ -3,7 +3,7 @@
 -- pass       name of the pass
 -- name       the range's text
 -- instances  ranges of that name
--- kernels    kernels launched inside them
+-- kernels    kernels launched inside them; of start/end ranges only what no push/pop range holds
 SELECT
     r.pass,
     r.name,

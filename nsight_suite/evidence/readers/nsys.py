@@ -303,7 +303,7 @@ def _read_kernels(connection: Connection, export: Export, tell: _Telling) -> Non
 def _doubts_of_cells(odd: Mapping[str, int]) -> Iterator[Doubt]:
     for table, cells in odd.items():
         if cells:
-            told = f"{table} holds {cells} cells of another type than their column; they are read as NULL."
+            told = f"{table} holds {cells} cells that are no value of their column; they are read as NULL."
             yield "odd-cells", table, told
 
 

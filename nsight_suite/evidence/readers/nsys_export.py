@@ -17,17 +17,20 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
-from urllib.parse import quote
 
 import numpy as np
 
 from nsight_suite.errors import BadReport, first_line
 from nsight_suite.evidence.cells import refusal
+from nsight_suite.evidence.journals import opened_apart
 from nsight_suite.evidence.readers.sqlite_pages import Batch, Cells, Column, PageFile, Unusual
 from nsight_suite.evidence.store import Connection, DatabaseError
 
 _MAGIC = b"SQLite format 3\x00"
 _VERSIONED = re.compile(r"(.*)_V([0-9]+)", re.IGNORECASE)
+# Columns that hold moments, and the last possible one: 146 years in ns, so that no difference of two overflows.
+_MOMENTS = ("start", "end")
+_LATEST = 1 << 62
 # Types of Parquet columns whose every value is an integer of 64 bits.
 _FITTING = ("BIGINT", "INTEGER", "SMALLINT", "TINYINT", "UINTEGER", "USMALLINT", "UTINYINT")
 # The types of columns that are read: INTEGER and TEXT of SQLite.
@@ -147,10 +150,10 @@ def opened(path: Path) -> Iterator[SqliteExport]:
     """An export in SQLite, opened for reading only. SQLite's errors inside the block become BadReport."""
     check(path)
     try:
-        with closing(sqlite3.connect(_uri(path), uri=True)) as connection:
+        with opened_apart(path) as (file, connection):
             # Names of kernels and ranges are text of foreign programs, not always UTF-8.
             connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
-            yield SqliteExport(path, connection)
+            yield SqliteExport(file, connection)
     except (
         UnicodeDecodeError
     ) as error:  # SQLite quotes the damaged schema in its message, and Python reads that
@@ -291,7 +294,7 @@ class SqliteExport:
 
         descriptor = os.open(self.path, os.O_RDONLY)
         try:
-            yield from PageFile.opened(descriptor).batches(root[0], wanted, fetch)
+            yield from map(_possible, PageFile.opened(descriptor).batches(root[0], wanted, fetch))
         finally:
             os.close(descriptor)
 
@@ -300,10 +303,12 @@ class SqliteExport:
             return
         cursor = self.connection.execute(f"SELECT {', '.join(map(_quoted, columns))} FROM {_quoted(table)}")
         while rows := cursor.fetchmany(50_000):
-            yield {
-                name: _cells(values, kind)
-                for (name, kind), values in zip(columns.items(), zip(*rows, strict=True), strict=True)
-            }
+            yield _possible(
+                {
+                    name: _cells(values, kind)
+                    for (name, kind), values in zip(columns.items(), zip(*rows, strict=True), strict=True)
+                }
+            )
 
 
 @dataclass(frozen=True)
@@ -387,7 +392,8 @@ class ParquetExport:
         doubtful = [
             f"""count("{name}") - count({_cast(name, types[name], kind)})"""
             for name, kind in columns.items()
-            if name in types and types[name] not in (_FITTING if kind == BIGINT else ("VARCHAR",))
+            if name in types
+            and (name in _MOMENTS or types[name] not in (_FITTING if kind == BIGINT else ("VARCHAR",)))
         ]
         if not doubtful:
             return 0
@@ -418,7 +424,9 @@ def _cast(name: str, found: str, kind: str) -> str:
     fractions."""
     cast = f'TRY_CAST("{name}" AS {kind})'
     if kind == BIGINT and found.startswith(("DOUBLE", "FLOAT", "DECIMAL")):
-        return f'CASE WHEN "{name}" = floor("{name}") THEN {cast} END'
+        cast = f'CASE WHEN "{name}" = floor("{name}") THEN {cast} END'
+    if name in _MOMENTS:
+        return f"CASE WHEN {cast} BETWEEN {-_LATEST} AND {_LATEST} THEN {cast} END"
     return cast
 
 
@@ -537,6 +545,22 @@ def _cells(values: Sequence[object], kind: str) -> Cells:
     return Cells(np.array(found, np.int64), valid, texts, odd)
 
 
+def _possible(batch: Batch) -> Batch:
+    """The batch without moments that cannot be: these are cells of no value."""
+    found = dict(batch)
+    for name in _MOMENTS:
+        cells = batch.get(name)
+        if cells is None or not len(cells.values):
+            continue
+        if cells.values.min() >= -_LATEST and cells.values.max() <= _LATEST:
+            continue
+        there = np.ones(len(cells.values), np.bool_) if cells.valid is None else cells.valid
+        fits = (cells.values >= -_LATEST) & (cells.values <= _LATEST)
+        odd = cells.odd + int(np.count_nonzero(there & ~fits))
+        found[name] = Cells(np.where(fits, cells.values, 0), there & fits, odd=odd)
+    return found
+
+
 def _whole_number(value: float | str) -> object:
     """The integer of 64 bits that a float or a text is; else the value itself."""
     if isinstance(value, float):
@@ -563,10 +587,3 @@ def _damaged(path: Path, reason: str) -> BadReport:
 
 def _quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
-
-
-def _uri(path: Path) -> str:
-    # Without a journal beside it nothing else writes to the file and SQLite needs no lock, so that a folder
-    # without permission to write will do.
-    busy = any(path.with_name(path.name + suffix).exists() for suffix in ("-wal", "-journal"))
-    return f"file:{quote(os.fsencode(path.resolve()))}?mode=ro" + ("" if busy else "&immutable=1")

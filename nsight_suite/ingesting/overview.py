@@ -51,7 +51,7 @@ kernels AS (
 ),
 launches AS (
     -- What was called while a stream was captured never ran.
-    -- Any record covers a replay: a kernel, a copy, a fill or the whole graph. graph_coverage.sql has the same rule.
+    -- Any record covers a replay: of a kernel, copy or fill, or of the whole graph; as graph_coverage.sql says.
     SELECT l.pass, count(*) AS launches, count(*) FILTER (l.kind = 'graph') AS graphs,
         count(*) FILTER (l.kind = 'graph' AND (l.operations > 0 OR w.launch_id IS NOT NULL)) AS covered
     FROM launch l LEFT JOIN (SELECT DISTINCT pass, launch_id FROM graph_run) w USING (pass, launch_id)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import resource
+import shutil
 import signal
 import sqlite3
 import subprocess
@@ -14,7 +15,9 @@ from pathlib import Path
 import pytest
 from tiny_export import Kernel, make_export
 
-from nsight_suite.errors import SuiteError, UsageError
+from nsight_suite.errors import BadReport, SuiteError, UsageError
+from nsight_suite.evidence.cells import sqlite_cells
+from nsight_suite.evidence.store import open_store
 from nsight_suite.ingesting import ingest
 from nsight_suite.ingesting.draft import draft
 from nsight_suite.ingesting.showing import LiveDisplay, PlainDisplay
@@ -206,12 +209,54 @@ def test_a_terminal_gets_a_bar() -> None:
 
 
 def test_a_busy_database_is_read_beside_its_writer(tmp_path: Path) -> None:
-    """A journal beside the export is read with it, and nothing is written to either."""
-    export = make_export(tmp_path / "r.sqlite", kernels=[Kernel("k", 1, 2, 1)])
+    """A journal beside the export is read with it, and nothing is written beside either."""
+    folder = tmp_path / "reports"
+    folder.mkdir()
+    export = make_export(folder / "r.sqlite", kernels=[Kernel("k", 1, 2, 1)])
     with closing(sqlite3.connect(export)) as writer:
         writer.execute("PRAGMA journal_mode = WAL")
         writer.execute("INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL SELECT * FROM CUPTI_ACTIVITY_KIND_KERNEL")
         writer.commit()
-        assert (tmp_path / "r.sqlite-wal").exists()
-        (line,) = ingest([export], tmp_path / "run").overview.lines
-    assert line.kernels == "2"
+        copy = tmp_path / "copy"
+        copy.mkdir()
+        for suffix in ("", "-wal"):
+            shutil.copy(folder / f"r.sqlite{suffix}", copy)
+    (tmp_path / "link.sqlite").symlink_to(copy / "r.sqlite")
+    before = {path.name: path.read_bytes() for path in copy.iterdir()}
+    for number, given in enumerate((copy / "r.sqlite", tmp_path / "link.sqlite")):
+        (line,) = ingest([given], tmp_path / f"run{number}").overview.lines
+        assert line.kernels == "2"
+    with sqlite_cells(copy / "r.sqlite") as database:
+        counted = database.rows("SELECT count(*) FROM CUPTI_ACTIVITY_KIND_KERNEL")
+        assert list(counted) == [(2,)]
+    assert {path.name: path.read_bytes() for path in copy.iterdir()} == before
+
+
+def test_a_broken_off_transaction_is_undone_in_a_copy(tmp_path: Path) -> None:
+    """A hot journal says what the database was before a process died over it."""
+    live, export = make_export(tmp_path / "live.sqlite", kernels=[Kernel("k", 1, 2, 1)]), tmp_path / "r.sqlite"
+    with closing(sqlite3.connect(live)) as writer:
+        writer.execute("PRAGMA cache_size = 1")
+        writer.execute("UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET start = 7")
+        writer.execute(
+            "CREATE TABLE filling AS WITH RECURSIVE n(i) AS "
+            "(SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20000) SELECT i FROM n"
+        )
+        shutil.copy(live, export)
+        shutil.copy(f"{live}-journal", f"{export}-journal")
+    before = export.read_bytes()
+    assert len(before) > live.stat().st_size  # the live one has undone what it had not committed
+    made = ingest([export], tmp_path / "run")
+    assert open_store(made.run).rows("SELECT start_ns FROM kernel") == [{"start_ns": 1}]
+    assert export.read_bytes() == before
+
+
+def test_a_database_with_a_journal_too_large_to_be_copied_says_what_to_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    export = make_export(tmp_path / "r.sqlite", kernels=[Kernel("k", 1, 2, 1)])
+    (tmp_path / "r.sqlite-wal").write_bytes(b"x")
+    monkeypatch.setattr("nsight_suite.evidence.journals.MOST_BYTES", 1)
+    with pytest.raises(BadReport, match="too large to be copied") as caught:
+        ingest([export], tmp_path / "run")
+    assert "PRAGMA journal_mode = DELETE" in caught.value.way_out

@@ -10,14 +10,14 @@ import os
 import re
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
-from urllib.parse import quote
 
 import duckdb
 
 from nsight_suite.errors import BadReport, first_line
+from nsight_suite.evidence.journals import opened_apart
 from nsight_suite.evidence.store import bare_connection
 
 _BATCH = 4096
@@ -44,11 +44,8 @@ class Database(Protocol):
 @contextmanager
 def sqlite_cells(path: Path) -> Iterator[Database]:
     """An SQLite database, read only. SQLite's errors inside the block become BadReport."""
-    # Without a journal beside it nothing else writes to the file, and a folder that is read only will do.
-    journal = any(path.with_name(path.name + suffix).exists() for suffix in ("-wal", "-journal"))
-    uri = f"file:{quote(os.fsencode(path.resolve()))}?mode=ro" + ("" if journal else "&immutable=1")
     try:
-        with closing(sqlite3.connect(uri, uri=True)) as connection:
+        with opened_apart(path) as (_, connection):
             connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
             # SQLite's own loops hear Ctrl-C only here.
             connection.set_progress_handler(lambda: 0, _STEPS)

@@ -17,7 +17,8 @@ def journal_doubts(path: Path, form: Form) -> Iterator[Doubt]:
         return
     with path.open("rb") as file:
         header = file.read(20)
-    if header[18:20] == _WAL and not path.with_name(f"{path.name}-wal").exists():
+    there = path.resolve()  # the journal of a linked database lies beside the database itself
+    if header[18:20] == _WAL and not there.with_name(f"{there.name}-wal").exists():
         yield (
             "journal-missing",
             path.name,

@@ -22,7 +22,7 @@ _POLICIES = {
     "clock-control": ("base", "none", "boost", "reset", "lock"),
     "graph-profiling": ("node", "graph"),
 }
-# Options with a value, of every version from 2019 to 2026 that was looked at.
+# Options with a value. What follows one that is missing here counts as unknown.
 _VALUED = _names(
     """
     app-replay-buffer app-replay-match app-replay-mode apply-rules cache-control call-stack-type

@@ -12,12 +12,13 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import pairwise
-from types import ModuleType
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from nsight_suite.evidence.readers.loops import NULL
+from nsight_suite.evidence.readers.machine import Machine
 from nsight_suite.evidence.readers.nsys_export import SqliteExport
 from nsight_suite.evidence.readers.sqlite_pages import Bytes, Integers, PageFile, Unusual
 
@@ -25,34 +26,38 @@ _BYTES_AT_ONCE = 1 << 20
 # A row takes at least so many bytes of its page; a part has room for no more.
 _LEAST_ROW = 17
 _LEAF = b"\x0d"
+# By serial type how many bytes a cell takes; -1 for types that are reserved.
+_SIZES = np.array([0, 1, 2, 3, 4, 6, 8, 8, 0, 0, -1, -1, *((kind - 12) >> 1 for kind in range(12, 128))])
 _WORKERS = 4
 
 
 @dataclass
 class Part:
-    """Decoded rows: see compiled.decode. `found` is for whoever uses them; it has a place for each row."""
+    """Decoded rows, as loops.decode tells them. `found` is for what is found about each row."""
 
     values: Integers
     lengths: Integers
     found: Integers
     rowids: Integers
     buffer: Bytes
-    words: NDArray[np.uint64]
     rows: int = 0
+
+    @property
+    def room(self) -> int:
+        return len(self.lengths)
 
     @classmethod
     def empty(cls, columns: int) -> Part:
         room = _BYTES_AT_ONCE // _LEAST_ROW
-        shapes = (columns, room), (room,), (5, room), (2,)
-        arrays = [np.empty(shape, np.int64) for shape in shapes]
+        values, found = np.empty((columns, room), np.int64), np.empty((5, room), np.int64)
+        # With eight bytes more, so that a word can be read at any byte.
         buffer = np.zeros(_BYTES_AT_ONCE + 8, np.uint8)
-        # A word of eight bytes at any byte.
-        return cls(*arrays, buffer, np.ndarray((_BYTES_AT_ONCE + 1,), np.uint64, buffer, strides=(1,)))
+        return cls(values, np.empty(room, np.int64), found, np.empty(2, np.int64), buffer)
 
 
 @dataclass(frozen=True)
 class _Layout:
-    """Where in a table's rows its columns lie: see compiled.decode."""
+    """Where in a table's rows its columns lie: see loops.decode."""
 
     root: int
     slots: Integers
@@ -66,7 +71,7 @@ class Reader:
 
     export: SqliteExport
     file: PageFile
-    compiled: ModuleType
+    machine: Machine
     workers: ThreadPoolExecutor
 
     def parts(
@@ -108,14 +113,15 @@ class Reader:
 
     def _decode(self, pages: Integers, layout: _Layout, part: Part) -> None:
         self._read(pages, part.buffer)
-        part.rows = self.compiled.decode(
-            *(part.buffer, part.words, len(pages), self.file.page_size, self.file.usable - 35),
-            *(layout.slots, layout.text, part.values, part.lengths, part.rowids),
+        part.rows = self.machine.decode(
+            *(part.buffer, len(pages), self.file.page_size, self.file.usable - 35),
+            *(_SIZES, layout.slots, len(layout.slots), layout.text),
+            *(part.values, part.room, part.lengths, part.rowids),
         )
         if part.rows < 0:
             raise Unusual("a page or a row of another kind")
         for slot in layout.missing:
-            part.values[slot, : part.rows] = self.compiled.NULL
+            part.values[slot, : part.rows] = NULL
 
     def _read(self, pages: Integers, buffer: Bytes) -> None:
         size, view = self.file.page_size, buffer.data
@@ -127,7 +133,7 @@ class Reader:
                 raise Unusual("a page lies beyond the end of the file")
 
     def _leaves(self, root: int) -> Integers:
-        """The numbers of a table's leaf pages, in the order of their rows. `decode` sees whether they are leaves."""
+        """The numbers of a table's leaf pages in the order of their rows; decoding checks that they are."""
         file = self.file
         level, seen = np.array([root], np.int64), 0
         while True:
@@ -164,12 +170,12 @@ class Reader:
 
 
 @contextmanager
-def opened(export: SqliteExport, compiled: ModuleType) -> Iterator[Reader]:
+def opened(export: SqliteExport, machine: Machine) -> Iterator[Reader]:
     """The export's file for reading. Raises Unusual for one that is not plain."""
     descriptor = os.open(export.path, os.O_RDONLY)
     try:
         with ThreadPoolExecutor(min(_WORKERS, os.cpu_count() or 1)) as workers:
-            yield Reader(export, PageFile.opened(descriptor), compiled, workers)
+            yield Reader(export, PageFile.opened(descriptor), machine, workers)
     finally:
         os.close(descriptor)
 

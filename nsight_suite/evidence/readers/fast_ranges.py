@@ -5,12 +5,13 @@ What many ranges share (thread, domain, name, style, how they were closed) is to
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from nsight_suite.evidence.readers import loops as of
 from nsight_suite.evidence.readers.fast_calls import Round
 from nsight_suite.evidence.readers.fast_pages import Part, Reader, distinct
 from nsight_suite.evidence.readers.nsys_export import find
@@ -25,11 +26,16 @@ _FIRST_CODES, _FIRST_WORDS = 1 << 12, 1 << 15
 
 
 class Ranges:
-    """The ranges of an export. `rounds` are the calls by thread; `wide` and `paid` tell whether counts and durations,
-    and payloads, are asked."""
+    """The ranges of an export.
 
-    def __init__(self, reader: Reader, rounds: Mapping[int, Sequence[Round]], wide: bool, paid: bool) -> None:
-        self._compiled: Any = reader.compiled
+    `rounds` are the calls by thread. Counts and durations are told when `wide`, payloads when `paid`, positions
+    in the table when `numbered`. `seen` becomes all threads with events.
+    """
+
+    def __init__(
+        self, reader: Reader, rounds: Mapping[int, Sequence[Round]], wide: bool, paid: bool, numbered: bool
+    ) -> None:
+        self._machine = reader.machine
         self._export = reader.export
         self._rounds = rounds
         table = find(reader.export, NVTX)
@@ -40,19 +46,23 @@ class Ranges:
         self._found = np.empty((4 if wide else 2, self._room), np.int64)
         self._launches = np.empty(self._room, np.int32)
         self._payload = np.empty(self._room if paid else 0, np.int64)
-        self._count = 0
-        self._latest = int(self._compiled.NULL)
+        self._position = np.empty(self._room if numbered else 0, np.int64)
         self._table = np.zeros(4 * _FIRST_CODES, np.int32)
         self._hashes = np.empty(_FIRST_CODES, np.uint64)
-        self._codes = np.empty((_FIRST_CODES, 6), np.int64)
+        self._codes = np.empty((_FIRST_CODES, of.CODE_WIDTH), np.int64)
         self._texts = np.empty(_FIRST_WORDS, np.uint64)
-        self._used = np.zeros(2, np.int64)
+        self._kept = np.array([0, 0, 0, of.NULL], np.int64)
         # Of process, domain, registered string and text: what names domains, in the order of the rows.
         self._namings: list[tuple[int, int, int | None, bytes | None]] = []
         columns = (*_COLUMNS, *(PAYLOADS if paid else ()))
+        self.seen: set[int] = set()
+        position = 0
         for part in reader.parts(table, columns, self._project) if table else ():
+            self.seen.update(distinct(part.values[of.THREAD, : part.rows]))
             self._note_domains(part)
-            self._settle(part)
+            self._settle(part, position)
+            position += part.rows
+        self.seen.discard(of.NULL)
         self._project_unclosed()
 
     def _project(self, part: Part) -> None:
@@ -60,44 +70,58 @@ class Ranges:
         self._add(part.values, part.rows, part.found)
 
     def _add(self, values: Integers, rows: int, found: Integers) -> None:
-        for thread in distinct(values[self._compiled.THREAD, :rows]):
+        for thread in distinct(values[of.THREAD, :rows]):
             for calls in self._rounds.get(thread, ()):
-                self._compiled.project(
-                    values,
-                    rows,
-                    thread,
-                    *(calls.starts, calls.ends, calls.keys, calls.sums, calls.offsets, calls.tree),
-                    found,
+                self._machine.project(
+                    *(
+                        values,
+                        values.shape[1],
+                        rows,
+                        thread,
+                        calls.starts,
+                        calls.ends,
+                        calls.keys,
+                        len(calls.keys),
+                    ),
+                    *(calls.sums, calls.sums.shape[1], calls.offsets, calls.tree, found),
                 )
 
-    def _settle(self, part: Part) -> None:
-        if self._count + part.rows > self._room:
+    def _settle(self, part: Part, position: int) -> None:
+        if self._kept[of.RANGES] + part.rows > self._room:
             raise Unusual("more rows than their numbers tell")
         row = 0
         while True:
-            row, self._count, latest = self._compiled.settle(
-                *(part.values, part.lengths, part.words, row, part.rows, part.found),
-                *(self._table, self._hashes, self._codes, self._texts, self._used),
-                *(self._code, self._times, self._found, self._launches, self._payload, self._count),
+            row = self._machine.settle(
+                *(
+                    part.values,
+                    part.room,
+                    len(part.values),
+                    part.lengths,
+                    part.buffer,
+                    row,
+                    part.rows,
+                    part.found,
+                ),
+                *(self._kept, self._table, len(self._table), self._hashes, self._codes, len(self._codes)),
+                *(self._texts, len(self._texts), self._room, self._code, self._times, self._found),
+                *(len(self._found), self._launches, self._payload),
+                *(self._position, int(len(self._position) > 0), position),
             )
-            if row < 0:
-                raise Unusual("a time that cannot be")
-            self._latest = max(self._latest, latest)
             if row == part.rows:
                 return
-            self._grow(part)
+            self._grow(len(part.buffer))
 
-    def _grow(self, part: Part) -> None:
-        codes, words = self._used.tolist()
-        # One more text fits for sure: it lies in a page.
+    def _grow(self, longest: int) -> None:
+        """Make room for more codes, and for a text of so many bytes."""
+        codes = int(self._kept[of.CODES])
         self._hashes = np.resize(self._hashes, 2 * len(self._hashes))
-        self._codes = np.resize(self._codes, (2 * len(self._codes), 6))
-        self._texts = np.resize(self._texts, 2 * len(self._texts) + len(part.buffer) // 8)
+        self._codes = np.resize(self._codes, (2 * len(self._codes), of.CODE_WIDTH))
+        self._texts = np.resize(self._texts, 2 * len(self._texts) + longest // 8)
         self._table = np.zeros(2 * len(self._table), np.int32)
-        self._compiled.rehash(self._hashes, codes, self._table)
+        self._machine.rehash(self._hashes, codes, self._table, len(self._table))
 
     def _note_domains(self, part: Part) -> None:
-        of, rows = self._compiled, part.rows
+        rows = part.rows
         for row in np.flatnonzero(part.values[of.KIND, :rows] == NAMES_DOMAIN).tolist():
             thread, domain, key, place = part.values[[of.THREAD, of.DOMAIN, of.TEXT_ID, of.TEXT], row].tolist()
             if of.NULL not in (thread, domain):
@@ -109,13 +133,12 @@ class Ranges:
 
     def _project_unclosed(self) -> None:
         """Ranges that were never closed count until the last NVTX event."""
-        of = self._compiled
-        rows = np.flatnonzero(self._times[of.END, : self._count] == of.LAST)
+        rows = np.flatnonzero(self._times[of.END, : self._kept[of.RANGES]] == of.LAST)
         if not len(rows):
             return
         values = np.full((len(_COLUMNS), len(rows)), of.NULL, np.int64)
         values[of.START] = self._times[of.START, rows]
-        values[of.END] = self._latest
+        values[of.END] = self._kept[of.LATEST]
         values[of.KIND] = 59
         values[of.THREAD] = self._codes[self._code[rows], of.CODE_THREAD]
         found = np.zeros((5, len(rows)), np.int64)
@@ -125,24 +148,19 @@ class Ranges:
 
     # -- as a table -------------------------------------------------------------------------------
 
-    def threads(self) -> set[int]:
-        """All threads that began a range."""
-        return set(self._codes[: self._used[0], self._compiled.CODE_THREAD].tolist())
-
     def show(self, connection: Connection, threads: Sequence[int], processes: Sequence[int]) -> None:
         """Put a view in the place of the table range. A thread's and a process's number is its place here."""
-        if not self._count:
+        rows = int(self._kept[of.RANGES])
+        if not rows:
             return
         connection.execute(
-            "CREATE TABLE nsys.code (code INTEGER, process BIGINT, thread BIGINT, domain VARCHAR, name VARCHAR, "
-            "style VARCHAR, closed VARCHAR)"
+            "CREATE TABLE nsys.code (code INTEGER, process BIGINT, thread BIGINT, "
+            "domain VARCHAR, name VARCHAR, style VARCHAR, closed VARCHAR)"
         )
         connection.register("codes", self._code_columns(threads, processes))
         connection.execute("INSERT INTO nsys.code BY NAME FROM codes")
         connection.unregister("codes")
-        rows = self._count
         none = np.broadcast_to(np.int64(0), rows)
-        of = self._compiled
         wide = len(self._found) > of.SPENT
         columns = {
             "code": self._code[:rows],
@@ -154,13 +172,13 @@ class Ranges:
             "spent": self._found[of.SPENT, :rows] if wide else none,
             "counts": self._found[of.COUNTS, :rows] if wide else none,
             "payload": self._payload[:rows] if len(self._payload) else none,
+            "range_id": self._position[:rows] if len(self._position) else none,
         }
         connection.register("found", columns)
         connection.execute(Path(__file__).with_name("nsys_fast_ranges.sql").read_text(encoding="utf-8"))
 
     def _code_columns(self, threads: Sequence[int], processes: Sequence[int]) -> dict[str, Any]:
-        of = self._compiled
-        count = int(self._used[0])
+        count = int(self._kept[of.CODES])
         codes = self._codes[:count]
         ids = [key for key in codes[:, of.CODE_TEXT_ID].tolist() if key not in (of.NULL, -1)]
         ids += [key for _, _, key, _ in self._namings if key is not None]
@@ -175,7 +193,8 @@ class Ranges:
             text = texts[8 * at : 8 * at + length].decode("utf-8", "replace") if length > 0 else ""
             process = process_of(thread)
             told = domains.get((process, domain), f"<domain {domain}>") if domain else None
-            name = strings.get(identified) or text or nameless(identified, strings.get(identified))
+            string = None if identified is None else strings.get(identified)
+            name = string or text or nameless(identified, string)
             style = "push_pop" if form & 1 else "start_end"
             rows.append((process_places[process], thread_places[thread], told, name, style, _CLOSED[form >> 1]))
         names = ("process", "thread", "domain", "name", "style", "closed")
@@ -190,7 +209,7 @@ class Ranges:
         found: dict[tuple[int, int], str] = {}
         for process, domain, key, raw in self._namings:
             text = strings.get(key) if key is not None else None
-            if text is None and raw is not None:
+            if not text and raw is not None:
                 text = raw.decode("utf-8", "replace")
             if text:
                 found.setdefault((process, domain), text)

@@ -7,19 +7,36 @@ plain, down to a single odd cell, is left to nsys_projection.
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Collection
 
+from nsight_suite.evidence.readers.fast_calls import read_calls, read_records
+from nsight_suite.evidence.readers.fast_pages import opened
+from nsight_suite.evidence.readers.fast_ranges import Ranges
+from nsight_suite.evidence.readers.machine import Unavailable, machine
 from nsight_suite.evidence.readers.nsys_export import Export, SqliteExport, find
-from nsight_suite.evidence.readers.nsys_projection import process_of
+from nsight_suite.evidence.readers.nsys_projection import in_order
 from nsight_suite.evidence.readers.sqlite_pages import Unusual
 from nsight_suite.evidence.store import Connection
 
-# Below so many API calls and NVTX events numba takes longer to start than it saves.
-LEAST_ROWS = 300_000
+# Below so many API calls and NVTX events the loops take longer to load than they save, and to compile.
+LEAST_ROWS, COMPILED_FOR = 50_000, 1_000_000
 _COUNTED = frozenset({"kernels", "operations", "device_ns"})
 # Columns of range that are told here.
 GIVEN = _COUNTED | {
-    *("pass", "process", "thread", "domain", "name", "payload", "style", "closed", "start_ns", "end_ns"),
+    *(
+        "pass",
+        "range_id",
+        "process",
+        "thread",
+        "domain",
+        "name",
+        "payload",
+        "style",
+        "closed",
+        "start_ns",
+        "end_ns",
+    ),
     *("launches", "projected_start_ns", "projected_end_ns"),
 }
 
@@ -29,29 +46,22 @@ def read_ranges(
 ) -> bool:
     """The table range, as far as these columns of it are needed; returns whether it could be read in this way.
 
-    If not, nothing has been done: numba is missing, the export is small, or something in it is not plain.
+    If not, nothing has been done: numba is missing or the export small, or something in it is not plain.
     """
-    if not isinstance(export, SqliteExport) or not GIVEN.issuperset(needed) or _rows(export) < least_rows:
+    if not isinstance(export, SqliteExport) or not GIVEN.issuperset(needed):
         return False
     try:
-        from nsight_suite.evidence.readers import compiled
-    except (ImportError, RuntimeError):  # not installed, or no folder that numba could keep its cache in
+        rows = _rows(export)
+        if rows < least_rows:
+            return False
+        with opened(export, machine(compile_now=rows >= COMPILED_FOR)) as reader:
+            wide = not _COUNTED.isdisjoint(needed)
+            records, working = read_records(reader, wide)
+            calling, rounds = read_calls(reader, records)
+            ranges = Ranges(reader, rounds, wide, paid="payload" in needed, numbered="range_id" in needed)
+    except (Unavailable, Unusual, sqlite3.Error):
         return False
-    from nsight_suite.evidence.readers.fast_calls import read_calls, read_records
-    from nsight_suite.evidence.readers.fast_pages import opened
-    from nsight_suite.evidence.readers.fast_ranges import Ranges
-
-    try:
-        with opened(export, compiled) as reader:
-            records = read_records(reader, wide=not _COUNTED.isdisjoint(needed))
-            seen, rounds = read_calls(reader, records)
-            ranges = Ranges(reader, rounds, wide=not _COUNTED.isdisjoint(needed), paid="payload" in needed)
-    except Unusual:
-        return False
-    threads = sorted(seen | ranges.threads())
-    listed = {row[0] for row in export.rows(find(export, "PROCESSES") or "", ("globalPid",))} - {None}
-    processes = sorted({process_of(thread) for thread in threads} | records.keys() | listed)
-    ranges.show(connection, threads, processes)
+    ranges.show(connection, *in_order(export, calling | ranges.seen, working))
     return True
 
 

@@ -1,10 +1,10 @@
--- Ranges, as `found`, with all that ran inside them, as compiled.py tells it: early is 9223372036854775807 minus the
+-- Ranges, as `found`, with all that ran inside them, as loops.py tells it: early is 9223372036854775807 minus the
 -- first start, late the last end plus 1, counts the operations in the upper 32 bits with the kernels in the lower ones.
 -- What is the same for many ranges stands in nsys.code.
 CREATE TEMP VIEW found_range AS
 SELECT
     getvariable('pass_name') AS pass,
-    CAST(NULL AS BIGINT) AS range_id,
+    range_id,
     code.process,
     code.thread,
     code.domain,

@@ -57,11 +57,7 @@ def read_ranges(connection: Connection, export: Export, needed: Collection[str])
     records, working = _records(export)
     calls = _Calls(export, records)
     names = _Names(export)
-    # All that the report tells of have their numbers, also those without a range.
-    threads = sorted(calls.seen | names.seen)
-    listed = {row[0] for row in export.rows(find(export, "PROCESSES") or "", ("globalPid",))}
-    listed = {process for process in listed if isinstance(process, int)}
-    processes = sorted({process_of(thread) for thread in threads} | working | _of_graphs(export) | listed)
+    threads, processes = in_order(export, calls.seen | names.seen, working)
     paths = Paths()
     wanted = {row for column in needed for row in _MADE_OF.get(column, ())}
 
@@ -77,6 +73,16 @@ def read_ranges(connection: Connection, export: Export, needed: Collection[str])
 
     closed = [rows for thread in threads if thread in names.by_thread for rows in swept(thread)]
     names.write(connection, lanes.joined(closed), paths)
+
+
+def in_order(export: Export, seen: set[int], working: set[int]) -> tuple[list[int], list[int]]:
+    """All threads and processes that the report tells of, also those without a range: their places are their
+    numbers. `seen` are threads with calls or NVTX events, `working` processes with device records."""
+    threads = sorted(seen)
+    listed = {row[0] for row in export.rows(find(export, "PROCESSES") or "", ("globalPid",))}
+    listed = {process for process in listed if isinstance(process, int)}
+    processes = {process_of(thread) for thread in threads} | working | _of_graphs(export) | listed
+    return threads, sorted(processes)
 
 
 def _swept(ranges: Rows, calls: Rows, paths: Paths) -> list[Rows]:
@@ -140,7 +146,7 @@ def _of_graphs(export: Export) -> set[int]:
     """The processes of which whole graph runs were recorded."""
     traces = find(export, "CUPTI_ACTIVITY_KIND_GRAPH_TRACE") or ""
     return set().union(
-        *export.mapped(traces, {"globalPid": BIGINT}, lambda batch: _distinct(batch["globalPid"]))
+        *export.mapped(traces, {"globalPid": BIGINT}, lambda batch, _: _distinct(batch["globalPid"]))
     )
 
 

@@ -137,7 +137,7 @@ def columns_of(export: SqliteExport) -> dict[str, str]:
 
 
 def read_rows(export: SqliteExport, columns: dict[str, str]) -> list[tuple[Any, ...]]:
-    return [row for rows in export.mapped("t", columns, lambda batch: told(batch, columns)) for row in rows]
+    return [row for rows in export.mapped("t", columns, lambda batch, first: told(batch, columns)) for row in rows]
 
 
 def by_pages(export: SqliteExport, columns: dict[str, str]) -> list[tuple[Any, ...]]:
@@ -177,7 +177,7 @@ def test_cells_of_another_type_are_counted(table: Table, data: st.DataObject) ->
         table.write(here / "t.sqlite")
         with opened(here / "t.sqlite") as export, closing(sqlite3.connect(export.path)) as database:
             columns = columns_of(export)
-            batches = export.mapped("t", columns, lambda batch: batch)
+            batches = export.mapped("t", columns, lambda batch, first: batch)
             for name, kind in columns.items():
                 wanted = "text" if kind == VARCHAR else "integer"
                 sql = f"SELECT count(*) FROM t WHERE typeof({name}) NOT IN ('null', '{wanted}')"
@@ -258,7 +258,7 @@ def test_a_column_that_stores_whole_numbers_as_floats_holds_numbers_all_the_same
         database.commit()
     with opened(path) as export:
         columns = dict.fromkeys("abcd", BIGINT)
-        (batch,) = export.mapped("t", columns, lambda batch: batch)
+        (batch,) = export.mapped("t", columns, lambda batch, first: batch)
     assert told(batch, columns) == [(5, 9, 10, 100), (None, None, None, 7)]
     assert [batch[name].odd for name in "abcd"] == [1, 1, 1, 0]
 

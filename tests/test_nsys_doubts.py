@@ -185,3 +185,45 @@ def test_a_nest_of_very_many_calls_takes_no_longer_than_reading_it(
         make_export(tmp_path / "r.sqlite", api=[Call(LAUNCH, 1, 40_000, 1), *inner], kernels=kernels),
     )
     assert rows(connection, "SELECT count(*), count(DISTINCT launch_id) FROM kernel") == [(20_000, 20_000)]
+
+
+DATA = Path(__file__).parent / "data"
+
+
+def test_a_killed_program_leaves_its_ranges_and_says_so(connection: store.Connection) -> None:
+    """Recorded on an H200: SIGKILL, with 20 launches not yet waited for. nsys wrote a report all the same."""
+    found = read(connection, DATA / "nsys_killed.sqlite")
+    assert found.keys() == {"no-kernel-table", "program-ended-early"}
+    assert "it was killed or crashed" in found["program-ended-early"]
+    assert rows(connection, "SELECT kernel_rows, call_rows FROM report") == [(None, None)]
+    assert rows(connection, 'SELECT name, count(*) FROM "range" GROUP BY ALL ORDER BY ALL') == [
+        *(("never closed", 1), ("replay", 6)),
+    ]
+
+
+def test_launches_of_other_threads_belong_to_an_open_start_end_range(connection: store.Connection) -> None:
+    """Recorded on an H200: three workers with ranges of their own, a fourth without, all inside `request`."""
+    assert read(connection, DATA / "nsys_threads.sqlite") == {}
+    per_path = (
+        "SELECT path, count(*) FROM kernel LEFT JOIN path USING (pass, path_id) GROUP BY ALL ORDER BY ALL"
+    )
+    assert rows(connection, per_path) == [
+        *(("never closed", 20), ("replay", 24), ("request", 1)),
+        *(("worker 0", 5), ("worker 1", 5), ("worker 2", 5), (None, 1)),
+    ]
+
+
+def test_other_processes_of_the_machine_are_left_out(connection: store.Connection, tmp_path: Path) -> None:
+    """Three of the program, one of which worked on the device, and a shell."""
+    names = ("python3", "python3", "python3", "bash")
+    listed = [{"globalPid": n * PROCESS, "pid": n, "name": name} for n, name in enumerate(names, 1)]
+    export = make_export(
+        tmp_path / "r.sqlite",
+        api=[Call(LAUNCH, 1, 2, 1, process=2)],
+        kernels=[Kernel("k", 3, 4, 1, process=2)],
+        more={"PROCESSES": listed},
+    )
+    read(connection, export)
+    assert rows(connection, "SELECT pid, listed, kernels FROM process ORDER BY process") == [
+        *((1, True, 0), (2, True, 1), (3, True, 0)),
+    ]

@@ -20,6 +20,7 @@ from nsight_suite.evidence.readers.ncu_page import Kind, texts_of
 from nsight_suite.evidence.readers.nsys import KERNELS, STAGED
 from nsight_suite.evidence.readers.nsys_diagnosis import telling_words
 from nsight_suite.evidence.readers.nsys_export import VARCHAR, Columns, SqliteExport, find, opened
+from nsight_suite.evidence.readers.nsys_processes import listed_processes
 from nsight_suite.evidence.readers.workloads import wanted
 from nsight_suite.evidence.tables import tables
 
@@ -83,6 +84,7 @@ def reduce_nsys(source: Path, target: Path) -> None:
             table = find(export, staged.table)
             if table and (columns := [name for name in staged.columns if name in export.columns_of(table)]):
                 _copy_table(export, copy, table, {name: staged.columns[name] for name in columns})
+        _copy_processes(export, copy)
         _copy_session(export, copy)
         for table, suffixes in _METADATA.items():
             if export.columns_of(table):
@@ -100,6 +102,20 @@ def reduce_nsys(source: Path, target: Path) -> None:
             copy.execute("CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT)")
             copy.executemany("INSERT INTO StringIds VALUES (?, ?)", export.strings(_used_strings(copy)))
         copy.commit()
+
+
+def _copy_processes(export: SqliteExport, copy: sqlite3.Connection) -> None:
+    """The program's own processes, by number: no names, and none of the other processes of the machine."""
+    reduced = SqliteExport(Path(), copy)
+    active: set[int] = set()
+    for table in reduced.tables():
+        for column, mask in (("globalPid", -1), ("globalTid", -(1 << 24))):
+            if column in reduced.columns_of(table):
+                found = copy.execute(f'SELECT DISTINCT "{column}" & ? FROM "{table}"', (mask,))
+                active.update(row[0] for row in found if row[0] is not None)
+    if find(export, "PROCESSES"):
+        copy.execute("CREATE TABLE PROCESSES (globalPid INTEGER, pid INTEGER)")
+        copy.executemany("INSERT INTO PROCESSES VALUES (?, ?)", listed_processes(export, active))
 
 
 def _copy_session(export: SqliteExport, copy: sqlite3.Connection) -> None:

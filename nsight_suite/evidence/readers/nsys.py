@@ -18,6 +18,7 @@ from nsight_suite.evidence.readers import nsys_fast, nsys_projection
 from nsight_suite.evidence.readers.nsys_calls import read_calls
 from nsight_suite.evidence.readers.nsys_diagnosis import Origin, doubts_of_export, origin_of
 from nsight_suite.evidence.readers.nsys_export import BIGINT, VARCHAR, Export, Turn, find, open_export, stage
+from nsight_suite.evidence.readers.nsys_processes import listed_processes
 from nsight_suite.evidence.store import Connection, DatabaseError, append, insert_rows
 
 # Hears how far the reading of a report has come: rows done, rows in all, and what is read.
@@ -84,7 +85,6 @@ STAGED: Mapping[str, Staged] = {
         ("start", "end"),
         _integers("globalTid", "globalPid", "overheadType", "overheadKind", "correlationId"),
     ),
-    "listed": Staged("PROCESSES", ("globalPid",), _integers("pid")),
     "gpu": Staged(
         "TARGET_INFO_GPU",
         ("id",),
@@ -120,6 +120,10 @@ UNION SELECT nameId FROM nsys.api
 -- Of NVTX the names of ranges and of domains; a mark's text may be anything.
 UNION SELECT textId FROM nsys.nvtx WHERE eventType IN (59, 60, 70, 71, 75)
 ORDER BY id
+"""
+_ACTIVE_PROCESSES = """
+SELECT globalPid FROM nsys.record UNION SELECT globalPid FROM nsys.graph_trace
+UNION SELECT globalTid & -16777216 FROM nsys.api UNION SELECT globalTid & -16777216 FROM nsys.nvtx
 """
 _RECORDS = """
 INSERT INTO nsys.record
@@ -283,6 +287,10 @@ def _stage(connection: Connection, export: Export, tell: _Telling) -> dict[str, 
     connection.execute("CREATE TABLE nsys.string (id BIGINT, value VARCHAR)")
     used = connection.execute(_USED_STRINGS).fetchall()
     _insert_strings(connection, export, [row[0] for row in used if row[0] is not None])
+    connection.execute("CREATE TABLE nsys.listed (globalPid BIGINT, pid BIGINT)")
+    active = {row[0] for row in connection.execute(_ACTIVE_PROCESSES).fetchall()}
+    listed = ({"globalPid": process, "pid": pid} for process, pid in listed_processes(export, active))
+    append(connection, "nsys.listed", _integers("globalPid", "pid"), listed)
     _run(connection, "identity")
     return odd
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 # The newest export schema whose tables were looked at. What a newer one adds is not known here.
 NEWEST_SCHEMA = (3, 25)
 
+_CUDA_TABLES = ("CUPTI_ACTIVITY_KIND_KERNEL", "CUPTI_ACTIVITY_KIND_RUNTIME")
 _NAMES = (("demangledName", "shortName"), ("textId", "text"))
 _DROPPED = re.compile(r"\b(drop|dropped|lost|discard|overflow|buffers? full|out of memory)", re.IGNORECASE)
 _ENDED = re.compile(
@@ -93,6 +94,19 @@ def doubts_of_export(export: Export, origin: Origin, staged: Mapping[str, Staged
         told = "The export has no table StringIds, so all names are numbers. Export all tables of the report."
         yield "no-string-table", "StringIds", told
     yield from _doubts_of_diagnostics(export)
+    if not any(find(export, table) for table in _CUDA_TABLES) and (told := _traces_of_cuda(export)):
+        yield (
+            "program-ended-early",
+            "CUPTI_ACTIVITY_KIND_RUNTIME",
+            f"{told} shows that the program used CUDA, yet none of its calls is there: it was killed or crashed "
+            "before its records were written. The report holds what was recorded of it until then.",
+        )
+
+
+def _traces_of_cuda(export: Export) -> str | None:
+    """A table with rows that nsys only writes for a program that uses CUDA."""
+    tables = (find(export, name) for name in ("CUDA_GRAPH_EVENTS", "CUDA_GRAPH_NODE_EVENTS", "PROFILER_OVERHEAD"))
+    return next((table for table in tables if table and export.size(table)), None)
 
 
 def telling_words(export: Export) -> list[str]:

@@ -18,6 +18,7 @@ from nsight_suite.evidence.readers import lanes
 from nsight_suite.evidence.readers.lanes import FIRST, LAST, NONE, Lane, Paths, Rows, count, take
 from nsight_suite.evidence.readers.nsys_calls import insert_paths, show_ranges
 from nsight_suite.evidence.readers.nsys_export import BIGINT, VARCHAR, Export, find
+from nsight_suite.evidence.readers.nsys_processes import listed_processes
 from nsight_suite.evidence.readers.sqlite_pages import Batch, Cells
 from nsight_suite.evidence.readers.sweep import Integers
 from nsight_suite.evidence.store import Connection
@@ -79,10 +80,8 @@ def in_order(export: Export, seen: set[int], working: set[int]) -> tuple[list[in
     """All threads and processes that the report tells of, also those without a range: their places are their
     numbers. `seen` are threads with calls or NVTX events, `working` processes with device records."""
     threads = sorted(seen)
-    listed = {row[0] for row in export.rows(find(export, "PROCESSES") or "", ("globalPid",))}
-    listed = {process for process in listed if isinstance(process, int)}
-    processes = {process_of(thread) for thread in threads} | working | _of_graphs(export) | listed
-    return threads, sorted(processes)
+    active = {process_of(thread) for thread in threads} | working | _of_graphs(export)
+    return threads, sorted(active | {process for process, _ in listed_processes(export, active)})
 
 
 def _swept(ranges: Rows, calls: Rows, paths: Paths) -> list[Rows]:

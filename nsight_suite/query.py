@@ -13,11 +13,15 @@ import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from nsight_suite.command import run_command
 from nsight_suite.errors import UsageError
 from nsight_suite.runfolder import RunFolder, write_text
 from nsight_suite.sources import find_run
+
+if TYPE_CHECKING:
+    from nsight_suite.evidence.ingested import LooseReport
 
 _FORMATS = ("table", "csv", "json", "md", "parquet")
 
@@ -29,7 +33,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         add_help=False,  # `query NAME --help` tells of that query
     )
-    parser.add_argument("run", nargs="?", metavar="RUN", help="a run folder, a recorded run by its name, or a report")
+    parser.add_argument(
+        "run", nargs="?", metavar="RUN", help="a run folder, a recorded run by its name, or a report"
+    )
     parser.add_argument("name", nargs="?", metavar="NAME", help="name of a query")
     parser.add_argument(
         "--sql", metavar="TEXT", help="one SELECT instead of a named query; - reads it from stdin"
@@ -56,7 +62,7 @@ def _query(arguments: argparse.Namespace) -> int:
         raise UsageError("No run was given.", "query RUN NAME, query RUN --sql TEXT, or query --list.")
     if bool(arguments.name) == (arguments.sql is not None):
         raise UsageError("Give the name of a query, or --sql TEXT.", "`query --list` names the queries.")
-    from nsight_suite.evidence.direct import open_report
+    from nsight_suite.evidence.direct import doubts_about, open_report
     from nsight_suite.evidence.store import ensure_duckdb
     from nsight_suite.ingesting.single import report_at
     from nsight_suite.querying import find_query, formats, open_evidence, run_named, run_sql
@@ -78,10 +84,9 @@ def _query(arguments: argparse.Namespace) -> int:
     elif folder:
         ensure_duckdb(folder)
         store = open_evidence(folder, sql=sql)
-    if arguments.name:
-        result = run_named(store, arguments.name, experiment)
-    else:
-        result = run_sql(store, sql)
+    result = run_named(store, arguments.name, experiment) if arguments.name else run_sql(store, sql)
+    if report:
+        _tell_doubts(report, doubts_about(report, store, sql))
     if form == "parquet":
         formats.write_parquet(result, arguments.out)
     elif arguments.out:
@@ -89,6 +94,15 @@ def _query(arguments: argparse.Namespace) -> int:
     else:
         sys.stdout.write(formats.as_text(result, form))
     return 0
+
+
+def _tell_doubts(report: LooseReport, codes: Sequence[str]) -> None:
+    if codes:
+        print(
+            f"nsight-suite: {report.file} leaves in doubt what this answer may rest on: {', '.join(codes)}. "
+            f"Ask it: query {report.path} report_completeness",
+            file=sys.stderr,
+        )
 
 
 def _stdin() -> str:

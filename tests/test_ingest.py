@@ -18,9 +18,10 @@ from nsight_suite.errors import BadReport, CannotAnswer, SuiteError, UsageError
 from nsight_suite.evidence.ingested import rebuild
 from nsight_suite.evidence.store import bare_connection, open_store
 from nsight_suite.ingesting import Options, ingest
+from nsight_suite.ingesting.inputs import Given, LeftOut
 from nsight_suite.ingesting.making import Ingested
 from nsight_suite.ingesting.overview import as_text
-from nsight_suite.ingesting.pairing import StaleExport
+from nsight_suite.ingesting.pairing import StaleExport, choose
 from nsight_suite.ingesting.recognising import Form, recognise
 from nsight_suite.runfolder import RunFolder, read_json
 from nsight_suite.sources import find_run
@@ -426,6 +427,35 @@ def test_a_page_older_than_its_report_is_refused(tmp_path: Path) -> None:
     os.utime(page, (1000, 1000))
     with pytest.raises(StaleExport, match=r"is older than r\.ncu-rep"):
         ingest([page], tmp_path / "run")
+
+
+def test_a_report_of_ncu_and_its_page_are_one_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The report is read where it can be: a page may have been printed in part, or rounded."""
+    report = Path(shutil.copy(DATA / "ncu_graph_whole.ncu-rep", tmp_path / "r.ncu-rep"))
+    page = Path(shutil.copy(DATA / "ncu_graph_whole_raw.csv", tmp_path / "r.csv"))
+    os.utime(report, (1000, 1000))
+    monkeypatch.setattr("nsight_suite.ingesting.making.can_read", lambda: False)
+    made = ingest([tmp_path], tmp_path / "run")
+    (entry,) = made.run.read_run()["reports"]
+    assert (entry["given"]["path"], entry["read"]["path"], entry["form"]) == (str(report), str(page), "ncu-csv")
+    assert [one.path for one in made.left_out] == [report]
+    assert [file.format for file in made.overview.lines] == ["ncu-csv"]
+    shutil.rmtree(made.run.path)
+
+    given = [Given(page, Form.NCU_CSV, named=False), Given(report, Form.NCU_REP, named=False)]
+    chosen, left_out = choose(given, accept_stale=False, can_export=lambda: False, can_load=lambda: True)
+    assert [(one.given, one.form, one.read) for one in chosen] == [(report, Form.NCU_REP, None)]
+    assert left_out == [LeftOut(page, "r.csv is a page of r.ncu-rep beside it.")]
+
+
+def test_a_page_under_any_suffix_belongs_to_its_report(tmp_path: Path) -> None:
+    report, page = tmp_path / "r.ncu-rep", tmp_path / "r.log"
+    report.write_bytes(b"NVR\0")
+    shutil.copy(PAGE, page)
+    given = [Given(report, Form.NCU_REP, named=True), Given(page, Form.NCU_CSV, named=True)]
+    chosen, left_out = choose(given, accept_stale=False, can_export=lambda: False, can_load=lambda: False)
+    assert [(one.given, one.read) for one in chosen] == [(report, page)]
+    assert [one.path for one in left_out] == [report]
 
 
 # -- reports that belong together ------------------------------------------------------------------

@@ -82,6 +82,11 @@ def bare_connection() -> duckdb.DuckDBPyConnection:
     return _connect(":memory:", _CONFIG)
 
 
+def answering_connection() -> duckdb.DuckDBPyConnection:
+    """The same for a question, which takes half of the machine's memory at most, and no more than 4 GB."""
+    return _connect(":memory:", {**_CONFIG, **_limits()})
+
+
 def empty_store(folder: Path | None = None, memory_limit: str | None = None) -> duckdb.DuckDBPyConnection:
     """A DuckDB with every table of the evidence, empty: what the readers fill.
 
@@ -174,7 +179,7 @@ def open_store(run: RunFolder, *, missing_as_empty: bool = False, sql: str | Non
     `sql`, one SELECT, only the tables and views that it reads are opened, which is quicker. Raises UsageError
     when the run's expected.sql declares something else than it should.
     """
-    connection = _connect(":memory:", {**_CONFIG, **_limits()})
+    connection = answering_connection()
     needs = needs_of(connection, sql) if sql is not None else None
     # expected.sql may read any table; a question that reads none may be about the tables themselves.
     only = needs.tables if needs and needs.tables and "expected" not in needs.tables else None

@@ -17,6 +17,7 @@ from nsight_suite.errors import BadReport, SuiteError, first_line
 from nsight_suite.evidence import ingested
 from nsight_suite.evidence.fingerprint import Fingerprint, fingerprint, size_and_time
 from nsight_suite.evidence.ingested import LooseReport, Progress
+from nsight_suite.evidence.readers.ncu_rep import can_read
 from nsight_suite.evidence.sqlite import write_sqlite
 from nsight_suite.evidence.store import Connection, DatabaseError
 from nsight_suite.ingesting.background import ending_in_order, in_background
@@ -86,7 +87,12 @@ def ingest(
     nsys = cache(lambda: find_tool("nsys"))
     given, left_out = look_for(reports)
     refuse_taken(out)
-    chosen, not_needed = choose(given, accept_stale=options.accept_stale, can_export=lambda: nsys() is not None)
+    chosen, not_needed = choose(
+        given,
+        accept_stale=options.accept_stale,
+        can_export=lambda: nsys() is not None,
+        can_load=can_read,
+    )
     named = {one.path for one in given if one.named}
     with ending_in_order(), draft(out) as run:
         work = run.work

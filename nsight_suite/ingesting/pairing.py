@@ -13,14 +13,22 @@ from nsight_suite.evidence.notes import Doubt
 from nsight_suite.ingesting.inputs import Given, LeftOut
 from nsight_suite.ingesting.recognising import Form, recognise
 
-_EXPORTS = (Form.NSYS_SQLITE, Form.NSYS_PARQUET)
+# What is read of each kind of report in its place.
+_EXPORTS = {Form.NSYS_REP: (Form.NSYS_SQLITE, Form.NSYS_PARQUET), Form.NCU_REP: (Form.NCU_CSV,)}
 _FOLDER_SUFFIX = "_pqtdir"
 # ncu may print its page a moment before it closes its report; nsys exports a report that is closed.
 _SLACK_NS = {Form.NCU_CSV: 2_000_000_000}
 
 
 class StaleExport(UsageError):
-    """An export is older than the report it lies beside, so it may be that of an earlier report."""
+    """An export is older than the report it lies beside, so it may be that of an earlier report.
+
+    `again` is how to export it anew.
+    """
+
+    def __init__(self, what: str, again: str, otherwise: str) -> None:
+        super().__init__(what, f"{again}\n  {otherwise}")
+        self.again = again
 
 
 @dataclass(frozen=True)
@@ -41,50 +49,75 @@ class Chosen:
 
 
 def choose(
-    given: Sequence[Given], *, accept_stale: bool, can_export: Callable[[], bool]
+    given: Sequence[Given],
+    *,
+    accept_stale: bool,
+    can_export: Callable[[], bool],
+    can_load: Callable[[], bool],
 ) -> tuple[list[Chosen], list[LeftOut]]:
     """What is read of each report, and which files are then not needed.
 
-    Raises StaleExport for an export that is older than the report beside it, unless `accept_stale`, or unless
-    the report itself was given too and nsys can export it again.
+    Of an nsys report that is the export beside it, which saves exporting it; of an ncu report it is the report
+    where that can be loaded, since a page may have been printed in part, or rounded, and else the page beside
+    it. Raises StaleExport for an export that is older than the report beside it, unless `accept_stale`, or
+    unless the report itself was given too and can be read without it.
     """
-    reports = {one.path.resolve() for one in given if one.form is Form.NSYS_REP}
+    reports = {one.path.resolve() for one in given if one.form in _EXPORTS}
+    readable = {Form.NSYS_REP: can_export, Form.NCU_REP: can_load}
     chosen: list[Chosen] = []
     left_out: list[LeftOut] = []
     for one in given:
-        if one.form is Form.NSYS_REP:
-            choice = _of_report(one, accept_stale, can_export)
+        if one.form in _EXPORTS:
+            choice = _of_report(one, given, accept_stale, readable[one.form])
             chosen.append(choice)
             if choice.read:
                 left_out.append(LeftOut(one.path, f"{choice.read.name} beside it is its export, and is read."))
             continue
         source = _report_beside(one.path, one.form)
         if source and source.resolve() in reports:
+            if one.form is Form.NCU_CSV:
+                left_out.append(LeftOut(one.path, f"{one.path.name} is a page of {source.name} beside it."))
             continue  # read, or exported anew, with the report itself
         doubts = _age(one.path, source, one.form, accept_stale) if source else ()
         chosen.append(Chosen(one.path, one.form, export_of=source, doubts=doubts))
-    return chosen, left_out
+    read = {choice.read for choice in chosen}
+    return chosen, [one for one in left_out if one.path not in read]
 
 
-def _of_report(one: Given, accept_stale: bool, can_export: Callable[[], bool]) -> Chosen:
+def refuse_stale(path: Path, form: Form) -> None:
+    """Raise StaleExport for an export that is older than the report beside it."""
+    if source := _report_beside(path, form):
+        _age(path, source, form, accept_stale=False)
+
+
+def _of_report(one: Given, given: Sequence[Given], accept_stale: bool, can_read: Callable[[], bool]) -> Chosen:
+    if one.form is Form.NCU_REP and can_read():
+        return Chosen(one.path, one.form)
     stale: StaleExport | None = None
-    for form, path in _exports_beside(one.path):
+    for form, path in _exports_beside(one, given):
         try:
             return Chosen(one.path, form, read=path, doubts=_age(path, one.path, form, accept_stale))
         except StaleExport as error:
             stale = stale or error
-    if stale and not can_export():
+    if stale and not can_read():
         raise stale
     return Chosen(one.path, one.form)
 
 
-def _exports_beside(report: Path) -> Iterator[tuple[Form, Path]]:
-    for path in (report.with_suffix(".sqlite"), report.with_name(report.stem + _FOLDER_SUFFIX)):
+def _exports_beside(report: Given, given: Sequence[Given]) -> Iterator[tuple[Form, Path]]:
+    """The exports of a report that lie beside it, those that were given too before others."""
+    exports, there = _EXPORTS[report.form], report.path.resolve()
+    for one in given:
+        source = _report_beside(one.path, one.form)
+        if one.form in exports and source and source.resolve() == there:
+            yield one.form, one.path
+    names = (f"{report.path.stem}{suffix}" for suffix in (".sqlite", _FOLDER_SUFFIX, ".csv"))
+    for path in (report.path.with_name(name) for name in names):
         try:
             form = recognise(path)
         except (BadReport, UsageError):
             continue
-        if form in _EXPORTS:
+        if form in exports:
             yield form, path
 
 
@@ -115,7 +148,8 @@ def _age(export: Path, report: Path, form: Form, accept_stale: bool) -> tuple[Do
     )
     if accept_stale:
         return (("stale-export", export.name, f"{what} It was read because --accept-stale was given."),)
-    raise StaleExport(what, f"Export it again: {_command(export, report, form)}\n  Or read it: --accept-stale")
+    again = f"Export it again: {_command(export, report, form)}"
+    raise StaleExport(what, again, "Or read it: --accept-stale")
 
 
 def _command(export: Path, report: Path, form: Form) -> str:

@@ -6,14 +6,17 @@ from pathlib import Path
 
 from nsight_suite.errors import UsageError
 from nsight_suite.evidence.ingested import FORMS, LooseReport
+from nsight_suite.ingesting.journal import journal_doubts
 from nsight_suite.ingesting.naming import pass_names
+from nsight_suite.ingesting.pairing import StaleExport, refuse_stale
 from nsight_suite.ingesting.recognising import recognise
 
 
 def report_at(path: Path) -> LooseReport | None:
     """The report at a path; None when what stands there may be a run, or nothing does.
 
-    Raises UsageError for a file that must be exported first, BadReport for one that is no report.
+    Raises UsageError for a file that must be exported first, and for an export that is older than the report
+    beside it; BadReport for a file that is no report.
     """
     if not path.is_file() and not (path.is_dir() and any(path.glob("*.parquet"))):
         return None
@@ -23,5 +26,10 @@ def report_at(path: Path) -> LooseReport | None:
             f"{path.name} must be exported before it can be asked.",
             f"Make a run of it, which exports it: python -m nsight_suite.ingest {path} --out RUN",
         )
+    try:
+        refuse_stale(path, form)
+    except StaleExport as error:
+        otherwise = f"Or make a run of it: python -m nsight_suite.ingest {path} --out RUN --accept-stale"
+        raise StaleExport(error.what, error.again, otherwise) from error
     (name,) = pass_names([path])
-    return LooseReport(name, path, form.value, path.name)
+    return LooseReport(name, path, form.value, path.name, tuple(journal_doubts(path, form)))

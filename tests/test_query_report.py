@@ -1,0 +1,159 @@
+"""Asking a report itself, without making a run of it: refused and doubted as ingest refuses and doubts."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ncu_pages import raw
+from tiny_export import Call, Kernel, Range, make_export
+
+from nsight_suite.evidence.direct import open_report
+from nsight_suite.ingesting.single import report_at
+from nsight_suite.query import main
+
+CAPTURE = pytest.CaptureFixture[str]
+
+
+def export(path: Path, **tables: Any) -> Path:
+    rows = {
+        "api": [Call("cudaLaunchKernel_v7000", 10, 20, 1)],
+        "kernels": [Kernel("k", 30, 40, 1)],
+        "nvtx": [Range("step", 0, 50)],
+    }
+    return make_export(path, **{**rows, **tables})
+
+
+def asked(capsys: CAPTURE, report: Path, *question: str) -> tuple[list[dict[str, Any]], str]:
+    """The rows of an answer, and what was told beside it."""
+    assert main([str(report), *question, "--format", "json"]) == 0
+    shown = capsys.readouterr()
+    return json.loads(shown.out), shown.err
+
+
+def test_an_export_older_than_its_report_is_refused(tmp_path: Path, capsys: CAPTURE) -> None:
+    report = export(tmp_path / "r.sqlite")
+    (tmp_path / "r.nsys-rep").write_bytes(b"NVIDIA Tegra Profiler Report 2023@4@4@54-1v0.\n")
+    os.utime(report, (1000, 1000))
+    assert main([str(report), "kernel_summary"]) == 2
+    told = capsys.readouterr().err
+    assert "is older than r.nsys-rep" in told
+    assert "nsys export" in told
+    assert "--accept-stale" in told
+    assert "ingest" in told
+    os.utime(tmp_path / "r.nsys-rep", (999, 999))
+    assert main([str(report), "kernel_summary"]) == 0
+
+
+def test_a_page_older_than_its_report_is_refused(tmp_path: Path, capsys: CAPTURE) -> None:
+    page = tmp_path / "r.csv"
+    page.write_text(raw(["dram__bytes_read.sum"], ["byte"], ["1"]), encoding="utf-8")
+    (tmp_path / "r.ncu-rep").write_bytes(b"NVR\0")
+    os.utime(page, (1000, 1000))
+    assert main([str(page), "sources"]) == 2
+    assert "is older than r.ncu-rep" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "question", [["kernel_summary"], ["--sql", "SELECT count(*) AS n FROM kernel"], ["sources"]]
+)
+def test_a_database_that_lost_its_journal_is_doubted(
+    tmp_path: Path, capsys: CAPTURE, question: list[str]
+) -> None:
+    report = export(tmp_path / "r.sqlite")
+    with closing(sqlite3.connect(report)) as database:
+        database.execute("PRAGMA journal_mode = WAL")
+    _, told = asked(capsys, report, *question)
+    assert "r.sqlite leaves in doubt what this answer may rest on: journal-missing" in told
+    assert f"query {report} report_completeness" in told
+    assert told.count("\n") == 1
+    found, _ = asked(capsys, report, "--sql", "SELECT code, subject FROM finding")
+    assert {"code": "journal-missing", "subject": "r.sqlite"} in found
+
+
+def test_a_sound_report_is_answered_without_a_word(tmp_path: Path, capsys: CAPTURE) -> None:
+    report = export(tmp_path / "r.sqlite")
+    assert asked(capsys, report, "--sql", "SELECT count(*) AS n FROM kernel") == ([{"n": 1}], "")
+    assert asked(capsys, report, "--sql", "SELECT name, kernels FROM range") == (
+        [{"name": "step", "kernels": 1}],
+        "",
+    )
+
+
+def test_no_kernels_because_none_were_recorded_is_told(tmp_path: Path, capsys: CAPTURE) -> None:
+    report = export(tmp_path / "r.sqlite", kernels=None)
+    found, told = asked(capsys, report, "--sql", "SELECT count(*) AS n FROM kernel")
+    assert found == [{"n": 0}]
+    assert "no-kernel-table" in told
+
+
+def test_only_doubts_that_concern_the_question_are_told(tmp_path: Path, capsys: CAPTURE) -> None:
+    report = export(tmp_path / "r.sqlite", nvtx=None)
+    assert asked(capsys, report, "--sql", "SELECT count(*) AS n FROM kernel") == ([{"n": 1}], "")
+    assert "no-range-table" in asked(capsys, report, "--sql", "SELECT name FROM range")[1]
+    assert asked(capsys, report, "--sql", "SELECT count(*) AS n FROM finding")[1] == ""
+    assert asked(capsys, report, "--sql", "SELECT 1 AS n")[1] == ""
+
+
+def test_graphs_traced_as_a_whole_are_told_to_a_question_about_kernels(tmp_path: Path, capsys: CAPTURE) -> None:
+    graph = {"start": 60, "end": 90, "correlationId": 2, "globalPid": 1 << 24, "graphId": 1, "graphExecId": 2}
+    report = export(
+        tmp_path / "r.sqlite",
+        api=[Call("cudaLaunchKernel_v7000", 10, 20, 1), Call("cudaGraphLaunch_v10000", 50, 55, 2)],
+        more={"CUPTI_ACTIVITY_KIND_GRAPH_TRACE": [graph]},
+    )
+    for question in ("SELECT count(*) AS n FROM kernel", "SELECT count(*) AS n FROM launch"):
+        assert "graph-level-trace" in asked(capsys, report, "--sql", question)[1]
+
+
+def test_the_pass_of_a_report_is_a_row(tmp_path: Path, capsys: CAPTURE) -> None:
+    report = export(tmp_path / "step 1.sqlite")
+    found, _ = asked(capsys, report, "passes")
+    assert [(row["pass"], row["state"]) for row in found] == [("step_1", "ok")]
+    page = tmp_path / "counters.csv"
+    page.write_text(raw(["dram__bytes_read.sum"], ["byte"], ["1"]), encoding="utf-8")
+    found, _ = asked(capsys, page, "passes")
+    assert [(row["pass"], row["state"]) for row in found] == [("counters", "ok")]
+
+
+def test_doubts_of_an_ncu_report_are_told(tmp_path: Path, capsys: CAPTURE) -> None:
+    page = tmp_path / "counters.csv"
+    page.write_text(raw(["dram__bytes_read.sum"], ["byte"], ["1"]).rstrip("\n")[:-4], encoding="utf-8")
+    assert main([str(page), "sources"]) in (0, 2)
+    told = capsys.readouterr().err
+    assert "truncated-report" in told
+
+
+@pytest.mark.parametrize("sql", ["SELECT count(*) FROM kernel", "SELECT count(*) FROM launch"])
+def test_a_question_has_a_memory_limit_and_spills_outside_the_working_folder(tmp_path: Path, sql: str) -> None:
+    report = report_at(export(tmp_path / "r.sqlite"))
+    assert report is not None
+    with open_report(report, sql).connection as connection:
+        settings = dict(
+            connection.execute(
+                "SELECT name, value FROM duckdb_settings() WHERE name IN ('memory_limit', 'temp_directory')"
+            ).fetchall()
+        )
+    value, unit = settings["memory_limit"].split()
+    assert float(value) * {"MiB": 2**20, "GiB": 2**30}[unit] <= 4e9
+    assert Path(settings["temp_directory"]).is_absolute()
+
+
+def test_nothing_is_written_beside_a_report_with_a_journal(tmp_path: Path, capsys: CAPTURE) -> None:
+    live, copy = export(tmp_path / "live.sqlite"), tmp_path / "copy"
+    copy.mkdir()
+    with closing(sqlite3.connect(live)) as writer:
+        writer.execute("PRAGMA journal_mode = WAL")
+        writer.execute("INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL SELECT * FROM CUPTI_ACTIVITY_KIND_KERNEL")
+        writer.commit()
+        for suffix in ("", "-wal"):
+            shutil.copy(f"{live}{suffix}", copy / f"r.sqlite{suffix}")
+    found, told = asked(capsys, copy / "r.sqlite", "--sql", "SELECT count(*) AS n FROM kernel")
+    assert (found, told) == ([{"n": 2}], "")
+    assert sorted(path.name for path in copy.iterdir()) == ["r.sqlite", "r.sqlite-wal"]

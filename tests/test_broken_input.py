@@ -120,3 +120,20 @@ def test_sql_that_is_no_text_is_a_wrong_call(
     for asked in small:
         assert query.main([str(asked), "--sql", "SELECT '\ud800'"]) == 2
         assert "The SQL text is not valid UTF-8" in capsys.readouterr().err
+
+
+def test_an_empty_table_of_what_was_not_traced_proves_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As `nsys export --lazy=false` writes a capture of NVTX alone: every table is there."""
+    untraced = make_export(
+        tmp_path / "r.sqlite",
+        nvtx=[Range("step", 0, 10)],
+        capture=[("CAPTURE_EVENT_TYPE", "NvtxEvents"), ("PROCESS_0:COLLECT_CUDA_TRACE", "false")],
+    )
+    traced = make_export(tmp_path / "t.sqlite", nvtx=[Range("step", 0, 10)])
+    for report, answer in ((untraced, "not traced"), (traced, "zero rows")):
+        run = tmp_path / f"run-{report.stem}"
+        ingest([report], run)
+        assert query.main([str(run), "--sql", "SELECT answer FROM kernels_told", "--format", "csv"]) == 0
+        assert capsys.readouterr().out.split("\n")[1] == answer

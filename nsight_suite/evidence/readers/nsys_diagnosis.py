@@ -72,7 +72,9 @@ def doubts_of_export(export: Export, origin: Origin, staged: Mapping[str, Staged
     """What cannot be answered from the tables and columns that the export has."""
     yield from _doubts_of_version(origin)
     yield from _doubts_of_tables(export, staged)
-    if find(export, "CUPTI_ACTIVITY_KIND_KERNEL") is None:
+    kernels = find(export, "CUPTI_ACTIVITY_KIND_KERNEL")
+    # With --lazy=false nsys writes every table, also those of what it did not trace: empty they prove nothing.
+    if kernels is None or (origin.cuda_traced is False and not export.size(kernels)):
         code = "cuda-not-traced" if origin.cuda_traced is False else "no-kernel-table"
         yield code, "CUPTI_ACTIVITY_KIND_KERNEL", _why_no_kernels(export, origin)
     elif find(export, "CUPTI_ACTIVITY_KIND_RUNTIME") is None:
@@ -105,7 +107,9 @@ def doubts_of_export(export: Export, origin: Origin, staged: Mapping[str, Staged
 
 def _traces_of_cuda(export: Export) -> str | None:
     """A table with rows that nsys only writes for a program that uses CUDA."""
-    tables = (find(export, name) for name in ("CUDA_GRAPH_EVENTS", "CUDA_GRAPH_NODE_EVENTS", "PROFILER_OVERHEAD"))
+    tables = (
+        find(export, name) for name in ("CUDA_GRAPH_EVENTS", "CUDA_GRAPH_NODE_EVENTS", "PROFILER_OVERHEAD")
+    )
     return next((table for table in tables if table and export.size(table)), None)
 
 

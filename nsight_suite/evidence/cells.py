@@ -62,10 +62,6 @@ def sqlite_cells(path: Path) -> Iterator[Database]:
 
 def refusal(path: Path, error: sqlite3.Error) -> BadReport:
     """What SQLite's error over a file means."""
-    if getattr(error, "sqlite_errorname", "").startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
-        return BadReport(
-            f"{path.name} is locked: another program is writing to it.", "Wait until it has ended."
-        )
     if len(os.fsencode(path.resolve())) > _LONGEST_PATH:
         return BadReport(
             f"{path.name} cannot be opened: its path is longer than SQLite can take.",

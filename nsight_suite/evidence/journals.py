@@ -6,6 +6,7 @@ lies, even for who only reads. Such a database is read from a copy of it and its
 
 from __future__ import annotations
 
+import os
 import shutil
 import sqlite3
 import tempfile
@@ -76,4 +77,4 @@ def _state(path: Path) -> tuple[int, int]:
 
 def _immutable(path: Path) -> sqlite3.Connection:
     # Nothing else writes to it and SQLite needs no lock, so that a folder without permission to write will do.
-    return sqlite3.connect(f"file:{quote(str(path.resolve()))}?mode=ro&immutable=1", uri=True)
+    return sqlite3.connect(f"file:{quote(os.fsencode(path.resolve()))}?mode=ro&immutable=1", uri=True)

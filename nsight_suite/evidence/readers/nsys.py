@@ -209,7 +209,7 @@ def _read_all(connection: Connection, export: Export, path: Path, pass_name: str
     origin = origin_of(export)
     odd = _stage(connection, export, tell)
     read_calls(connection, tell.calls)
-    _read_kernels(connection, export, tell)
+    odd |= _read_kernels(connection, export, tell)
     _run(connection, "device")
     counted = _rows_of_tables(connection, export)
     for name, rows in counted.items():
@@ -262,7 +262,7 @@ def _refuse_foreign(export: Export) -> None:
 
 
 def _stage(connection: Connection, export: Export, tell: _Telling) -> dict[str, int]:
-    """Stage all tables; returns the cells of another type than their column, by table."""
+    """Stage all tables; returns the cells that are no value of their column, by table but for kernels."""
     connection.execute(
         'CREATE TABLE nsys.record (kind BIGINT, "start" BIGINT, "end" BIGINT, impossible BOOLEAN, '
         "globalPid BIGINT, correlationId BIGINT, graphNodeId BIGINT)"
@@ -283,7 +283,7 @@ def _stage(connection: Connection, export: Export, tell: _Telling) -> dict[str, 
         tell.rows,
     )
     columns = _integers(*_DEVICE, "graphNodeId", "demangledName", "shortName")
-    odd[kernels] = export.each(connection, kernels, columns, turn)
+    export.each(connection, kernels, columns, turn)
     connection.execute("CREATE TABLE nsys.string (id BIGINT, value VARCHAR)")
     used = connection.execute(_USED_STRINGS).fetchall()
     _insert_strings(connection, export, [row[0] for row in used if row[0] is not None])
@@ -300,12 +300,14 @@ def _insert_strings(connection: Connection, export: Export, used: list[int]) -> 
     append(connection, "nsys.string", {"id": BIGINT, "value": VARCHAR}, strings)
 
 
-def _read_kernels(connection: Connection, export: Export, tell: _Telling) -> None:
+def _read_kernels(connection: Connection, export: Export, tell: _Telling) -> dict[str, int]:
+    """Fill kernel; returns the cells that are no value of their column."""
     table = find(export, KERNELS.table)
-    if table:
-        sql = _sql("kernels")
-        undo = "DELETE FROM kernel WHERE pass = getvariable('pass_name')"
-        export.each(connection, table, KERNELS.columns, Turn(sql, undo, _ROWS_AT_ONCE, tell.rows))
+    if table is None:
+        return {}
+    undo = "DELETE FROM kernel WHERE pass = getvariable('pass_name')"
+    turn = Turn(_sql("kernels"), undo, _ROWS_AT_ONCE, tell.rows)
+    return {table: export.each(connection, table, KERNELS.columns, turn)}
 
 
 def _doubts_of_cells(odd: Mapping[str, int]) -> Iterator[Doubt]:

@@ -222,8 +222,11 @@ def test_start_end_ranges_around_a_billion_launches_are_not_gone_through() -> No
         "kernel_by_range",
         path=[*spans(*range(1, 1001)), path(2000, "step")],
         ranges=[span(i, i, (i, 10**9), 0, 10**6 - 1) for i in range(1, 1001)],
-        launch=[launch(0, 5000, 5010, path_id=2000)],
-        kernel=[kernel("a", 6000, 6010, launch_id=0, path_id=2000)],
+        launch=[launch(0, 5000, 5010, path_id=2000), launch(1, 5020, 5030, path_id=1)],
+        kernel=[
+            kernel("a", 6000, 6010, launch_id=0, path_id=2000),
+            kernel("a", 6020, 6030, launch_id=1, path_id=1),  # one of all that span1 holds
+        ],
     )
     assert columns(found[:2], "range style kernel kernels") == [
         ("step", "push_pop", "a", 1),

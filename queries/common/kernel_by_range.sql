@@ -19,9 +19,9 @@
 -- Inclusive: a kernel counts under every name around its launch, so the rows of nested ranges add up to more than
 -- the report; kernel_by_path counts each kernel once. Under a name with several ranges around the launch it counts
 -- once. A start/end name holds the launches from start to return inside one of its ranges on the thread that began it,
--- also those that push/pop ranges hold as well; of other threads it holds those that no range of theirs holds and to
--- which it is the innermost. Where the start/end names of a report hold more than 20 million launches together, each
--- has one row with a reason: range_summary has their sums.
+-- also those that push/pop ranges hold as well; and of any thread of its process those that no push/pop range holds and
+-- to which it is the innermost start/end range. Where the start/end names of a report hold more than 20 million
+-- launches together, each has one row with a reason: range_summary has their sums.
 --
 -- Single kernels know no end of a range that was never closed, and one that another thread closed holds them too. The
 -- numbers of range_summary and range_projection follow nsys' own projection there: the first counts until the last
@@ -37,7 +37,7 @@ WITH RECURSIVE above (pass, path_id, ancestor_id) AS (
     -- A name is known by the first path that ends in it.
     SELECT pass, path_id, style, min(path_id) OVER (PARTITION BY pass, domain, name, style) AS name_id FROM path
 ), closure AS MATERIALIZED (
-    SELECT DISTINCT above.pass, above.path_id, named.name_id, named.style
+    SELECT DISTINCT above.pass, above.path_id, named.name_id
     FROM above
     JOIN named ON named.pass = above.pass AND named.path_id = above.ancestor_id
 ), begun AS (
@@ -77,31 +77,36 @@ WITH RECURSIVE above (pass, path_id, ancestor_id) AS (
     FROM stretch
     GROUP BY pass
     HAVING sum(last_launch_id - first_launch_id + 1) > 20000000
+), hidden AS MATERIALIZED (
+    SELECT DISTINCT s.pass, s.name_id, c.pairs FROM stretch AS s JOIN crowd AS c ON c.pass = s.pass
 ), around AS (
     SELECT
         s.pass, s.name_id, s.end_ns, unnest(generate_series(s.first_launch_id, s.last_launch_id)) AS launch_id
     FROM stretch AS s
     ANTI JOIN crowd ON crowd.pass = s.pass
-), held AS (
-    SELECT a.pass, a.name_id, a.launch_id
-    FROM around AS a
-    JOIN launch AS l ON l.pass = a.pass AND l.launch_id = a.launch_id
-    WHERE l.end_ns <= a.end_ns
-    UNION
-    SELECT k.pass, c.name_id, k.launch_id
+), launched AS (
+    -- Joined before the pairs, of which DuckDB expects few: the other way round they all would be kept in memory.
+    SELECT
+        k.pass,
+        k.launch_id,
+        k.name,
+        k.end_ns - k.start_ns AS duration_ns,
+        l.end_ns AS returned_ns,
+        CASE WHEN n.style = 'start_end' THEN n.name_id END AS own_name_id
     FROM kernel AS k
-    JOIN closure AS c ON c.pass = k.pass AND c.path_id = k.path_id
-    ANTI JOIN crowd ON crowd.pass = k.pass
-    WHERE c.style = 'start_end'
+    JOIN launch AS l ON l.pass = k.pass AND l.launch_id = k.launch_id
+    SEMI JOIN stretch AS s ON s.pass = k.pass
+    LEFT JOIN named AS n ON n.pass = k.pass AND n.path_id = k.path_id
 ), inside AS (
+    -- By its path a kernel is in push/pop ranges, in one start/end range where no push/pop range is, or in none.
     SELECT k.pass, c.name_id, k.name, k.end_ns - k.start_ns AS duration_ns
     FROM kernel AS k
     LEFT JOIN closure AS c ON c.pass = k.pass AND c.path_id = k.path_id
-    WHERE c.style IS DISTINCT FROM 'start_end'
     UNION ALL
-    SELECT k.pass, h.name_id, k.name, k.end_ns - k.start_ns
-    FROM kernel AS k
-    JOIN held AS h ON h.pass = k.pass AND h.launch_id = k.launch_id
+    SELECT l.pass, a.name_id, l.name, l.duration_ns
+    FROM around AS a
+    JOIN launched AS l ON l.pass = a.pass AND l.launch_id = a.launch_id
+    WHERE l.returned_ns <= a.end_ns AND a.name_id IS DISTINCT FROM l.own_name_id
 ), whole AS MATERIALIZED (
     SELECT pass, sum(end_ns - start_ns) AS total FROM kernel GROUP BY pass
 ), grouped AS MATERIALIZED (
@@ -117,19 +122,18 @@ WITH RECURSIVE above (pass, path_id, ancestor_id) AS (
     FROM inside
     GROUP BY pass, name_id, name
 ), shown AS (
-    SELECT * FROM grouped
+    SELECT g.* FROM grouped AS g ANTI JOIN hidden AS h ON h.pass = g.pass AND h.name_id = g.name_id
     UNION ALL BY NAME
     SELECT w.pass, 0 AS kernels, 0 AS timed, 0 AS total
     FROM whole AS w
     ANTI JOIN (SELECT pass FROM grouped WHERE name_id IS NULL) AS g ON g.pass = w.pass
     UNION ALL BY NAME
-    SELECT DISTINCT
-        s.pass,
-        s.name_id,
-        'start/end ranges of this report hold ' || c.pairs || ' launches together, too many to go through: '
+    SELECT
+        pass,
+        name_id,
+        'start/end ranges of this report hold ' || pairs || ' launches together, too many to go through: '
         || 'range_summary has their sums' AS reason
-    FROM stretch AS s
-    JOIN crowd AS c ON c.pass = s.pass
+    FROM hidden
 )
 SELECT
     g.pass,

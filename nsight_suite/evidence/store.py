@@ -206,10 +206,13 @@ def write_duckdb(run: RunFolder) -> None:
     try:
         with replacing(run.duckdb) as temporary, _connect(temporary, _SHELL_CONFIG) as connection:
             connection.execute(f"SET file_search_path = '{_escaped(run.path.resolve())}'")
+            unreadable = _unreadable_tables(run)
             connection.begin()  # else every view and comment is written on its own
             for table in tables().values():
-                if _create_view(connection, table, Path("evidence") / f"{table.name}.parquet"):
+                if table.name in unreadable:
                     connection.execute(_create_table(table))
+                else:
+                    _create_view(connection, table, Path("evidence") / f"{table.name}.parquet")
             _allow_only(connection, run)
             _create_derived_views(connection, run)
     except duckdb.Error as error:
@@ -217,6 +220,16 @@ def write_duckdb(run: RunFolder) -> None:
             f"DuckDB cannot write {run.duckdb}: {first_line(error)}",
             "Move the run to a folder whose path has no unusual characters in it.",
         ) from error
+
+
+def _unreadable_tables(run: RunFolder) -> set[str]:
+    """Tried elsewhere, since a statement that fails ends the transaction that it stands in."""
+    with bare_connection() as trial:
+        return {
+            table.name
+            for table in tables().values()
+            if _create_view(trial, table, (run.evidence / f"{table.name}.parquet").resolve(), commented=False)
+        }
 
 
 def not_one_query(connection: Connection, text: str, kinds: Collection[str] = ("SELECT",)) -> str:

@@ -18,6 +18,8 @@ from nsight_suite.evidence.store import Connection
 # Calls and ranges of one window: some hundred bytes of memory for each.
 WINDOW_ROWS = 300_000
 _SAMPLED = 100
+# Names of a path that are written out: more make its text, and those of all below it, very long.
+_WRITTEN_OUT = 64
 
 _LAST_EVENT = """
 SELECT coalesce(greatest(max("start"), max("end")), 0) FROM nsys.nvtx WHERE eventType IN (59, 60, 70, 71)
@@ -135,7 +137,36 @@ def show_ranges(connection: Connection, ranges: Rows) -> None:
 
 def insert_paths(connection: Connection, paths: Paths) -> None:
     """Fill the table path."""
-    _insert(connection, "paths", paths.rows())
+    rows = paths.rows()
+    names = dict(connection.execute("SELECT label, name FROM nsys.label").fetchall())
+    depths, texts = _texts(rows["parent"].tolist(), [names[label] for label in rows["label"].tolist()])
+    connection.register("path_text", {"path_id": rows["path_id"], "path": np.array(texts, dtype=object)})
+    _insert(connection, "paths", rows | {"depth": np.array(depths, np.int64)})
+    connection.unregister("path_text")
+
+
+def _texts(parents: list[int], names: list[str]) -> tuple[list[int], list[str]]:
+    """How deep each path lies, and its names from the outside in; a parent comes before its children.
+
+    Of a very deep one the names between the outermost and the last are only counted.
+    """
+    depths: list[int] = []
+    texts: list[str] = []
+    for parent, name in zip(parents, names, strict=True):
+        last = name.replace(" / ", " \\/ ")
+        depth = 0 if parent == NONE else depths[parent] + 1
+        if parent == NONE:
+            text = last
+        elif depth < _WRITTEN_OUT:
+            text = f"{texts[parent]} / {last}"
+        else:
+            # The text of the parent ends in its own name, or in what is left out and that.
+            outside = texts[parent] if depth == _WRITTEN_OUT else texts[parent].rpartition(" / … ")[0]
+            left_out = depth - _WRITTEN_OUT
+            text = f"{outside} / … {left_out:,} more … / {last}" if left_out else f"{outside} / {last}"
+        depths.append(depth)
+        texts.append(text)
+    return depths, texts
 
 
 def _insert(connection: Connection, step: str, rows: Rows) -> None:

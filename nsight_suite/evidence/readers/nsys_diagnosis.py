@@ -96,12 +96,13 @@ def doubts_of_export(export: Export, origin: Origin, staged: Mapping[str, Staged
         told = "The export has no table StringIds, so all names are numbers. Export all tables of the report."
         yield "no-string-table", "StringIds", told
     yield from _doubts_of_diagnostics(export)
-    if not any(find(export, table) for table in _CUDA_TABLES) and (told := _traces_of_cuda(export)):
+    trace = None if any(find(export, table) for table in _CUDA_TABLES) else _traces_of_cuda(export)
+    if trace:
         yield (
             "program-ended-early",
             "CUPTI_ACTIVITY_KIND_RUNTIME",
-            f"{told} shows that the program used CUDA, yet none of its calls is there: it was killed or crashed "
-            "before its records were written. The report holds what was recorded of it until then.",
+            f"{trace} shows that the program used CUDA, yet none of its calls is there: it was killed or "
+            "crashed before its records were written. The report holds what was recorded of it until then.",
         )
 
 

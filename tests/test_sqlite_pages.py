@@ -137,7 +137,8 @@ def columns_of(export: SqliteExport) -> dict[str, str]:
 
 
 def read_rows(export: SqliteExport, columns: dict[str, str]) -> list[tuple[Any, ...]]:
-    return [row for rows in export.mapped("t", columns, lambda batch, first: told(batch, columns)) for row in rows]
+    batches = export.mapped("t", columns, lambda batch, first: told(batch, columns))
+    return [row for rows in batches for row in rows]
 
 
 def by_pages(export: SqliteExport, columns: dict[str, str]) -> list[tuple[Any, ...]]:

@@ -32,12 +32,14 @@ from hypothesis import HealthCheck, Phase, given, seed, settings  # noqa: E402
 from hypothesis import strategies as st  # noqa: E402
 from random_exports import RandomExport, exports, odd_exports  # noqa: E402
 from test_fuzz_ncu import outcome, pages  # noqa: E402
-from test_fuzz_nsys import QUERIES, consistent  # noqa: E402
+from test_fuzz_nsys import QUERIES, alike, consistent  # noqa: E402
 
 from nsight_suite.errors import BadReport, SuiteError  # noqa: E402
+from nsight_suite.evidence.direct import open_report  # noqa: E402
+from nsight_suite.evidence.ingested import LooseReport  # noqa: E402
 from nsight_suite.evidence.readers import ncu_csv, ncu_rep, nsys  # noqa: E402
 from nsight_suite.evidence.store import Store, create_shared_views, empty_store  # noqa: E402
-from nsight_suite.querying import run_named  # noqa: E402
+from nsight_suite.querying import find_query, run_named  # noqa: E402
 
 DATA = ROOT / "tests" / "data"
 # A report that is read for longer than this hangs.
@@ -54,8 +56,13 @@ def check_nsys(path: Path) -> None:
             return
         create_shared_views(connection)
         consistent(path, connection)
+        store = Store(connection, {})
         for name in QUERIES:
-            run_named(Store(connection, {}), name)
+            run_named(store, name)
+        for name in ("kernel_summary", "range_projection", "range_summary"):
+            asked = open_report(LooseReport("r", path, "nsys-sqlite", path.name), find_query(name).sql)
+            at_once, whole = (run_named(one, name).records() for one in (asked, store))
+            assert alike(at_once) == alike(whole), f"{name} asked at once has another answer"
 
 
 def check_damaged_nsys(path: Path) -> None:

@@ -132,10 +132,10 @@ def test_a_question_asked_at_once_has_the_answer_of_the_whole_reading(export: Ra
             assert connection is None
             return
         if connection is not None:
-            assert _alike(at_once) == _alike(run_named(Store(connection, {}), name).records())
+            assert alike(at_once) == alike(run_named(Store(connection, {}), name).records())
 
 
-def _alike(rows: Sequence[dict[str, Any]]) -> list[str]:
+def alike(rows: Sequence[dict[str, Any]]) -> list[str]:
     """Rows but for the numbers of ranges, which count in another order where several begin at once."""
     return sorted(str({key: value for key, value in row.items() if key != "range_id"}) for row in rows)
 

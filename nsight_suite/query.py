@@ -11,17 +11,19 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nsight_suite.command import run_command
 from nsight_suite.errors import UsageError
-from nsight_suite.runfolder import RunFolder, write_text
+from nsight_suite.runfolder import RunFolder, replacing
 from nsight_suite.sources import find_run
 
 if TYPE_CHECKING:
     from nsight_suite.evidence.ingested import LooseReport
+    from nsight_suite.evidence.store import Store
 
 _FORMATS = ("table", "csv", "json", "md", "parquet")
 
@@ -62,10 +64,9 @@ def _query(arguments: argparse.Namespace) -> int:
         raise UsageError("No run was given.", "query RUN NAME, query RUN --sql TEXT, or query --list.")
     if bool(arguments.name) == (arguments.sql is not None):
         raise UsageError("Give the name of a query, or --sql TEXT.", "`query --list` names the queries.")
-    from nsight_suite.evidence.direct import doubts_about, open_report
     from nsight_suite.evidence.store import ensure_duckdb
     from nsight_suite.ingesting.single import report_at
-    from nsight_suite.querying import find_query, formats, open_evidence, run_named, run_sql
+    from nsight_suite.querying import find_query, formats
 
     form = arguments.format or formats.format_for(arguments.out)
     if form == "parquet" and not arguments.out:
@@ -75,25 +76,70 @@ def _query(arguments: argparse.Namespace) -> int:
             f"Cannot write {arguments.out}: there is no folder '{arguments.out.parent}'.", "Make it."
         )
     report = report_at(Path(arguments.run))
-    folder, experiment = (None, "") if report else _run(arguments.run)
+    source, experiment = (report, "") if report else _run(arguments.run)
     # A misspelt name is told before anything is opened.
     sql = find_query(arguments.name, experiment).sql if arguments.name else arguments.sql
     sql = _stdin() if sql == "-" else sql
-    if report:
-        store = open_report(report, sql)
-    elif folder:
-        ensure_duckdb(folder)
-        store = open_evidence(folder, sql=sql)
-    result = run_named(store, arguments.name, experiment) if arguments.name else run_sql(store, sql)
-    if report:
-        _tell_doubts(report, doubts_about(report, store, sql))
+    if isinstance(source, RunFolder):
+        ensure_duckdb(source)
+    asked = _Asked(source, arguments.name, experiment, sql)
     if form == "parquet":
-        formats.write_parquet(result, arguments.out)
-    elif arguments.out:
-        write_text(arguments.out, formats.as_text(result, form))
+        with replacing(arguments.out) as temporary:
+            _copy(asked, temporary)
     else:
-        sys.stdout.write(formats.as_text(result, form))
+        _write(asked, form, arguments.out)
     return 0
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """The question: of a run or a report, by its name or in SQL."""
+
+    source: RunFolder | LooseReport
+    name: str | None
+    experiment: str
+    sql: str
+
+
+def _write(asked: _Asked, form: str, out: Path | None) -> None:
+    """The answer as text, to a file or to standard output, no more of it held than the form needs."""
+    from nsight_suite.querying import ask_named, ask_sql, formats
+
+    store, tell_doubts = _open(asked)
+    answer = ask_named(store, asked.name, asked.experiment) if asked.name else ask_sql(store, asked.sql)
+    tell_doubts()
+    pieces = formats.pieces(answer, form)
+    if out:
+        with replacing(out) as temporary, temporary.open("w", encoding="utf-8", errors="replace") as file:
+            file.writelines(pieces)
+    else:
+        sys.stdout.writelines(pieces)
+
+
+def _copy(asked: _Asked, path: Path) -> None:
+    """The answer as a new Parquet file."""
+    from nsight_suite.querying import copy_named, copy_sql
+
+    store, tell_doubts = _open(asked, path)
+    if asked.name:
+        copy_named(store, asked.name, path, asked.experiment)
+    else:
+        copy_sql(store, asked.sql, path)
+    tell_doubts()
+
+
+def _open(asked: _Asked, writes: Path | None = None) -> tuple[Store, Callable[[], None]]:
+    """An open store for the question, and what tells the doubts about the answer."""
+    from nsight_suite.evidence.direct import doubts_about, open_report
+    from nsight_suite.querying import open_evidence
+
+    if isinstance(asked.source, RunFolder):
+        return open_evidence(asked.source, sql=asked.sql, writes=writes), lambda: None
+    report = asked.source
+    store = open_report(report, asked.sql, writes)
+    # Looked up first: while an answer is on its way, the store answers nothing else.
+    doubts = doubts_about(report, store, asked.sql)
+    return store, lambda: _tell_doubts(report, doubts)
 
 
 def _tell_doubts(report: LooseReport, codes: Sequence[str]) -> None:

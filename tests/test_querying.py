@@ -16,7 +16,16 @@ from synthetic_run import make_run
 from nsight_suite.errors import CannotAnswer, UsageError
 from nsight_suite.evidence.store import Store, empty_store, open_store, write_parquet
 from nsight_suite.evidence.tables import tables
-from nsight_suite.querying import Result, find_queries, find_query, formats, open_evidence, run_named, run_sql
+from nsight_suite.querying import (
+    Result,
+    copy_sql,
+    find_queries,
+    find_query,
+    formats,
+    open_evidence,
+    run_named,
+    run_sql,
+)
 from nsight_suite.runfolder import RunFolder
 
 QUERIES = [query.name for query in find_queries("row")]
@@ -163,9 +172,9 @@ def test_tables_show_a_dash_for_null_and_never_zero(store: Store, form: str) -> 
     assert "–" in text
 
 
-def test_parquet_keeps_types(store: Store, tmp_path: Path) -> None:
+def test_parquet_keeps_types(synthetic_run: RunFolder, tmp_path: Path) -> None:
     target = tmp_path / "answer.parquet"
-    formats.write_parquet(run_sql(store, ODD), target)
+    copy_sql(open_store(synthetic_run, writes=target), f"{ODD}; -- and no more", target)
     with empty_store() as connection:
         (back,) = connection.execute(f"SELECT * FROM read_parquet('{target}')").fetchall()
         kinds = [

@@ -13,7 +13,6 @@ from nsight_suite.evidence.readers import nsys
 from nsight_suite.evidence.readers.nsys_diagnosis import doubts_of_export, origin_of
 from nsight_suite.evidence.readers.nsys_export import find, open_export
 from nsight_suite.evidence.store import (
-    Connection,
     Store,
     answering_connection,
     create_shared_views,
@@ -26,15 +25,19 @@ _NSYS = ("nsys-sqlite", "nsys-parquet")
 _MINOR = frozenset(
     {"foreign-lines", "schema-newer-minor", "schema-unknown", "unknown-column", "versioned-table"}
 )
+_REMEDY = (
+    "The report was read, but this question of it fails. What it holds: query {path} report_completeness; to "
+    "ask it as a run: python -m nsight_suite.ingest {path} --out RUN"
+)
 # What a question about kernels alone does not rest on.
 _NOT_OF_KERNELS = frozenset({"no-api-table", "no-range-table"})
 
 
-def open_report(report: LooseReport, sql: str) -> Store:
+def open_report(report: LooseReport, sql: str, writes: Path | None = None) -> Store:
     """An open store with the evidence of one report that `sql`, one SELECT, reads.
 
-    Other tables may be empty and other columns NULL, so it answers this SQL and no other. Raises BadReport for
-    a report that cannot be read.
+    Other tables may be empty and other columns NULL, so it answers this SQL and no other. The answer may be
+    copied to the one file `writes`. Raises BadReport for a report that cannot be read.
     """
     connection = answering_connection()
     needs = needs_of(connection, sql) if report.form in _NSYS else None
@@ -44,7 +47,9 @@ def open_report(report: LooseReport, sql: str) -> Store:
         read_report(connection, report, lambda done, total, what: None)
     else:
         nsys.read(connection, report.path, report.pass_name, needs=needs)
-    return _closed(connection, only)
+    create_shared_views(connection, only=only)
+    lock(connection, [str(writes)] if writes else [])
+    return Store(connection, {}, _REMEDY.format(path=report.path))
 
 
 def doubts_about(report: LooseReport, store: Store, sql: str) -> list[str]:
@@ -76,9 +81,3 @@ def _doubts_of_shape(path: Path) -> Iterator[Doubt]:
         table = find(export, "CUPTI_ACTIVITY_KIND_GRAPH_TRACE")
         if table and export.size(table):
             yield "graph-level-trace", table, "Graphs were traced as a whole, so what ran inside is unknown."
-
-
-def _closed(connection: Connection, only: frozenset[str] | None = None) -> Store:
-    create_shared_views(connection, only=only)
-    lock(connection)
-    return Store(connection, {})

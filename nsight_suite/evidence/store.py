@@ -53,10 +53,14 @@ _DECLARED = {
 
 @dataclass(frozen=True)
 class Store:
-    """An open store: an in-memory DuckDB with a view per table, and why any table could not be read."""
+    """An open store: an in-memory DuckDB with a view per table, and why any table could not be read.
+
+    `remedy` is the way out when a query that should have an answer has none.
+    """
 
     connection: duckdb.DuckDBPyConnection
     missing: Mapping[str, str]
+    remedy: str = "A file in evidence/ is lost or damaged. Rebuild it: python -m nsight_suite.evidence RUN"
 
     def refusal(self, error: DatabaseError) -> str:
         """What a failed query says of the missing table that it read; empty when it failed otherwise."""
@@ -171,8 +175,11 @@ def write_parquet(connection: duckdb.DuckDBPyConnection, folder: Path) -> None:
                 raise SuiteError(f"Cannot write {folder}: {first_line(error)}") from error
 
 
-def open_store(run: RunFolder, *, missing_as_empty: bool = False, sql: str | None = None) -> Store:
-    """Open the evidence of a run for reading, in memory; nothing is written anywhere.
+def open_store(
+    run: RunFolder, *, missing_as_empty: bool = False, sql: str | None = None, writes: Path | None = None
+) -> Store:
+    """Open the evidence of a run for reading, in memory; nothing is written anywhere, but for the one file
+    `writes`, to which an answer may be copied.
 
     A query that reads a missing table fails with the table's reason. With `missing_as_empty` such a table is
     empty instead: only for who looks at `Store.missing` before believing that something is not there. With
@@ -193,7 +200,7 @@ def open_store(run: RunFolder, *, missing_as_empty: bool = False, sql: str | Non
         if reason:
             missing[table.name] = reason
             connection.execute(_create_table(table) if missing_as_empty else _refusing_view(table, reason))
-    _allow_only(connection, run, only)
+    _allow_only(connection, run, only, writes)
     if only is None:
         _create_derived_views(connection, run)
     else:
@@ -288,17 +295,24 @@ def _limits() -> dict[str, str]:
     return {"memory_limit": f"{limit // 1000**2}MB", "temp_directory": str(folder)}
 
 
-def _allow_only(connection: Connection, run: RunFolder, only: Collection[str] | None = None) -> None:
-    """From here on SQL reads no file but those of the evidence, or `only` of these tables, and writes none."""
+def _allow_only(
+    connection: Connection,
+    run: RunFolder,
+    only: Collection[str] | None = None,
+    writes: Path | None = None,
+) -> None:
+    """From here on SQL reads no file but those of the evidence, or `only` of these tables, and writes none but
+    `writes`."""
     files = [f"{name}.parquet" for name in tables() if only is None or name in only]
     paths = [path for file in files for path in ((run.evidence / file).resolve(), Path("evidence") / file)]
-    allowed = ", ".join(f"'{_escaped(form)}'" for path in paths for form in {str(path), _not_a_pattern(path)})
-    connection.execute(f"SET allowed_paths = [{allowed}]")
-    lock(connection)
+    allowed = [form for path in paths for form in sorted({str(path), _not_a_pattern(path)})]
+    lock(connection, [*allowed, str(writes)] if writes else allowed)
 
 
-def lock(connection: Connection) -> None:
-    """From here on SQL reads and writes no file but allowed ones, and changes no setting."""
+def lock(connection: Connection, allowed: Iterable[str] = ()) -> None:
+    """From here on SQL reads and writes no file but `allowed` ones, and changes no setting."""
+    paths = ", ".join(f"'{_escaped(path)}'" for path in allowed)
+    connection.execute(f"SET allowed_paths = [{paths}]")
     connection.execute("SET enable_external_access = false")
     connection.execute("SET lock_configuration = true")
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from nsight_suite.errors import CannotAnswer, UsageError, first_line
 from nsight_suite.evidence.store import DatabaseError, Store, not_one_query, open_store
@@ -16,7 +19,13 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _READING = ("SELECT", "EXPLAIN")
-_REBUILD = "A file in evidence/ is lost or damaged. Rebuild it: python -m nsight_suite.evidence RUN"
+# Rows that are held at a time where an answer goes on to a file or a pipe.
+_BATCH = 10_000
+_SMALLER = (
+    "Ask for less: a condition, fewer columns or no sort of all rows; or make room in the temporary folder."
+)
+
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True)
@@ -37,7 +46,7 @@ class Result:
 
         columns = zip(*self.rows, strict=True) if self.rows else ((),) * len(self.columns)
         series = [
-            pd.Series(list(values), dtype=_frame_type(kind))
+            pd.Series(list(values), dtype=_frameplain_type(kind))
             for values, kind in zip(columns, self.types, strict=True)
         ]
         frame = pd.concat(series, axis=1) if series else pd.DataFrame()
@@ -56,7 +65,27 @@ class Result:
         return pa.Table.from_arrays([pa.array(list(values)) for values in columns], names=list(self.columns))
 
 
-def open_evidence(run: RunFolder, *, missing_as_empty: bool = False, sql: str | None = None) -> Store:
+@dataclass(frozen=True)
+class Answer:
+    """An answer on its way: column names, their SQL types, and rows in batches, each fetched when it is asked
+    for, once. The store answers nothing else meanwhile.
+
+    The first batch is there already, so most SQL that fails has failed before anything is written. What a later
+    one meets is raised like what the first meets.
+    """
+
+    columns: tuple[str, ...]
+    types: tuple[str, ...]
+    batches: Iterator[list[tuple[Any, ...]]]
+
+    def whole(self) -> Result:
+        """All rows at once."""
+        return Result(self.columns, self.types, tuple(chain.from_iterable(self.batches)))
+
+
+def open_evidence(
+    run: RunFolder, *, missing_as_empty: bool = False, sql: str | None = None, writes: Path | None = None
+) -> Store:
     """Open the evidence of a run for reading; see `open_store`. Raises CannotAnswer when it has none."""
     if not any(run.evidence.glob("*.parquet")):
         raise CannotAnswer(
@@ -64,7 +93,7 @@ def open_evidence(run: RunFolder, *, missing_as_empty: bool = False, sql: str | 
             f"Build it from its reports: python -m nsight_suite.evidence {run.path}",
         )
     try:
-        return open_store(run, missing_as_empty=missing_as_empty, sql=sql)
+        return open_store(run, missing_as_empty=missing_as_empty, sql=sql, writes=writes)
     except DatabaseError as error:
         raise CannotAnswer(
             f"The evidence of {run.path} cannot be opened: {first_line(error)}",
@@ -77,13 +106,12 @@ def run_named(store: Store, name: str, experiment: str = "") -> Result:
 
     Raises UsageError for an unknown name and CannotAnswer when a table that it reads is missing or damaged.
     """
-    query = find_query(name, experiment)
-    try:
-        return _execute(store, query.sql)
-    except DatabaseError as error:
-        raise CannotAnswer(
-            f"The query '{name}' has no answer: {store.refusal(error) or first_line(error)}.", _REBUILD
-        ) from error
+    return ask_named(store, name, experiment).whole()
+
+
+def ask_named(store: Store, name: str, experiment: str = "") -> Answer:
+    """Like `run_named`, batch by batch."""
+    return _ask(store, find_query(name, experiment).sql, lambda: failing_query(store, name))
 
 
 def run_sql(store: Store, text: str) -> Result:
@@ -92,44 +120,85 @@ def run_sql(store: Store, text: str) -> Result:
     Raises UsageError for anything that is not exactly one statement that reads, and for SQL that does not run;
     CannotAnswer when a table that it reads is missing. Ctrl-C ends a long query.
     """
-    try:
+    return ask_sql(store, text).whole()
+
+
+def ask_sql(store: Store, text: str) -> Answer:
+    """Like `run_sql`, batch by batch."""
+    with failing_text(store):
         if other := not_one_query(store.connection, text, _READING):
             raise UsageError(
                 f"The SQL text holds {other}.",
                 "Evidence is read only: give exactly one plain SELECT, no PIVOT.",
             )
-        return _execute(store, text)
+    return _ask(store, text, lambda: failing_text(store))
+
+
+@contextmanager
+def failing_query(store: Store, name: str) -> Iterator[None]:
+    """What DuckDB raises inside, as the CannotAnswer of a named query."""
+    try:
+        yield
+    except DatabaseError as error:
+        raise CannotAnswer(
+            f"The query '{name}' has no answer: {store.refusal(error) or first_line(error)}.",
+            _SMALLER if _too_large(error) else store.remedy,
+        ) from error
+
+
+@contextmanager
+def failing_text(store: Store) -> Iterator[None]:
+    """What DuckDB raises inside, as the UsageError or CannotAnswer of SQL text."""
+    try:
+        yield
     except DatabaseError as error:
         if refusal := store.refusal(error):
-            raise CannotAnswer(f"The SQL has no answer: {refusal}.", _REBUILD) from error
+            raise CannotAnswer(f"The SQL has no answer: {refusal}.", store.remedy) from error
+        if _too_large(error):
+            raise CannotAnswer(f"The SQL has no answer: {first_line(error)}", _SMALLER) from error
         raise UsageError(
             f"The SQL does not run: {str(error).strip()}",
             "Tables and columns: SELECT table_name, column_name, comment FROM duckdb_columns()",
         ) from error
 
 
-def _execute(store: Store, sql: str) -> Result:
+def _too_large(error: DatabaseError) -> bool:
+    return str(error).startswith("Out of Memory Error")
+
+
+def _ask(store: Store, sql: str, told: Callable[[], AbstractContextManager[None]]) -> Answer:
+    with told():
+        described, first = interruptible(store, lambda: _first(store, sql))
+
+    def batches() -> Iterator[list[tuple[Any, ...]]]:
+        batch = first
+        while batch:
+            yield batch
+            with told():
+                batch = interruptible(store, lambda: store.connection.fetchmany(_BATCH))
+
+    names = told_apart(column[0] for column in described)
+    return Answer(names, tuple(plain_type(column[1]) for column in described), batches())
+
+
+def _first(store: Store, sql: str) -> tuple[list[Any], list[tuple[Any, ...]]]:
+    answer = store.connection.execute(sql)
+    return answer.description or [], answer.fetchmany(_BATCH)
+
+
+def interruptible(store: Store, work: Callable[[], _T]) -> _T:
+    """What `work` with the store's connection gives. Ctrl-C ends it."""
     # DuckDB hears Ctrl-C only while the thread that called it happens to work; this one only waits.
     with ThreadPoolExecutor(1) as worker:
-        asked = worker.submit(_fetch, store, sql)
+        asked = worker.submit(work)
         try:
-            described, rows = asked.result()
+            return asked.result()
         except KeyboardInterrupt:
             store.connection.interrupt()
             raise
-    return Result(
-        _told_apart([column[0] for column in described]),
-        tuple(_type(column[1]) for column in described),
-        tuple(rows),
-    )
 
 
-def _fetch(store: Store, sql: str) -> tuple[list[Any], list[tuple[Any, ...]]]:
-    answer = store.connection.execute(sql)
-    return answer.description or [], answer.fetchall()
-
-
-def _told_apart(names: Iterable[str]) -> tuple[str, ...]:
+def told_apart(names: Iterable[str]) -> tuple[str, ...]:
     """Column names without two that are the same; a second `name` becomes `name_1`, as DuckDB does it."""
     found: dict[str, str] = {}
     for name in names:
@@ -141,13 +210,13 @@ def _told_apart(names: Iterable[str]) -> tuple[str, ...]:
     return tuple(found.values())
 
 
-def _type(kind: object) -> str:
+def plain_type(kind: object) -> str:
     """An SQL type that a table can have: a column of bare NULLs has none of its own."""
     text = str(kind)
     return "VARCHAR" if text.strip('"') == "NULL" else text
 
 
-def _frame_type(kind: str) -> Any:
+def _frameplain_type(kind: str) -> Any:
     match kind:
         case "TINYINT" | "SMALLINT" | "INTEGER" | "BIGINT":
             return "Int64"

@@ -1,4 +1,4 @@
-"""Results as text: table, csv, json, md; and as a Parquet file.
+"""Answers as text: table, csv, json, md. The second and the third hold no more than a batch of rows.
 
 Integers stay exact everywhere. NULL is null in JSON, empty in CSV, and a dash in tables: it is never zero.
 """
@@ -10,16 +10,18 @@ import io
 import json
 import math
 import unicodedata
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from nsight_suite.errors import SuiteError, first_line
-from nsight_suite.querying.asking import Result
-from nsight_suite.runfolder import replacing
+from nsight_suite.errors import UsageError
+from nsight_suite.querying.asking import Answer, Result
 
 _MISSING = "–"
 # Kernel names of templates fill screens; every format but the table has them whole.
 _WIDEST = 60
+_MOST_ROWS = 100_000
+_FLAT = ("VARCHAR", "BOOLEAN")
 _BY_SUFFIX = {".csv": "csv", ".json": "json", ".md": "md", ".parquet": "parquet"}
 
 
@@ -30,21 +32,40 @@ def format_for(path: Path | None) -> str:
 
 def as_text(result: Result, form: str) -> str:
     """The result as table, csv, json or md, ending in a line break."""
+    return "".join(pieces(Answer(result.columns, result.types, iter([list(result.rows)])), form))
+
+
+def pieces(answer: Answer, form: str) -> Iterator[str]:
+    """The answer as table, csv, json or md, piece by piece; the last ends in a line break.
+
+    Raises UsageError for a table (or md) of more than 100,000 rows, and what the answer's batches raise.
+    """
     match form:
         case "csv":
-            return _csv(result)
+            return _csv(answer)
         case "json":
-            records = [{name: _json(value) for name, value in row.items()} for row in result.records()]
-            return json.dumps(records, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+            return _json_array(answer)
+    return iter([_table(answer, form)])
+
+
+def _table(answer: Answer, form: str) -> str:
+    """Column widths are those of the widest cell, so all rows are held."""
     from tabulate import tabulate
 
-    rows = [[_cell(value, form) for value in row] for row in result.rows]
-    numeric = ["right" if _numeric(kind) else "left" for kind in result.types]
+    rows: list[list[str]] = []
+    for batch in answer.batches:
+        if len(rows) + len(batch) > _MOST_ROWS:
+            raise UsageError(
+                f"The answer has more than {_MOST_ROWS:,} rows, too many for a table.",
+                "Add --format csv (or json; or --out FILE.parquet), or ask for fewer: --sql with LIMIT.",
+            )
+        rows += ([_cell(value, form) for value in row] for row in batch)
+    numeric = ["right" if _numeric(kind) else "left" for kind in answer.types]
     # Numbers are text already: tabulate would turn large integers into floats.
     return (
         tabulate(
             rows,
-            headers=[_shown(name, form) for name in result.columns],
+            headers=[_shown(name, form) for name in answer.columns],
             tablefmt="github" if form == "md" else "simple",
             disable_numparse=True,
             colalign=numeric if rows else None,
@@ -53,29 +74,28 @@ def as_text(result: Result, form: str) -> str:
     )
 
 
-def write_parquet(result: Result, path: Path) -> None:
-    """Write the result to a Parquet file with the types of the query, whole or not at all."""
-    from nsight_suite.evidence.store import DatabaseError, append, empty_store
-
-    columns = dict(zip(result.columns, result.types, strict=True))
-    with empty_store() as connection, replacing(path) as temporary:
-        declared = ", ".join(f'"{_doubled(name)}" {kind}' for name, kind in columns.items())
-        connection.execute(f"CREATE TABLE answer ({declared})")
-        rows = ({name: _plain(value) for name, value in row.items()} for row in result.records())
-        append(connection, "answer", columns, rows)
-        target = str(temporary).replace("'", "''")
-        try:
-            connection.execute(f"COPY answer TO '{target}' (FORMAT parquet, COMPRESSION zstd)")
-        except DatabaseError as error:
-            raise SuiteError(f"Cannot write {path}: {first_line(error)}") from error
+def _csv(answer: Answer) -> Iterator[str]:
+    yield _lines([answer.columns])
+    # The writer leaves None empty and writes numbers as Python does; only what is nested is not for it.
+    flat = all(_numeric(kind) or kind in _FLAT for kind in answer.types)
+    for batch in answer.batches:
+        yield _lines(batch if flat else ([_compact(value) for value in row] for row in batch))
 
 
-def _csv(result: Result) -> str:
+def _lines(rows: Iterable[Sequence[Any]]) -> str:
     text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(result.columns)
-    writer.writerows([["" if value is None else _compact(value) for value in row] for row in result.rows])
+    csv.writer(text, lineterminator="\n").writerows(rows)
     return text.getvalue()
+
+
+def _json_array(answer: Answer) -> Iterator[str]:
+    opening = "["
+    for batch in answer.batches:
+        records = [dict(zip(answer.columns, map(_json, row), strict=True)) for row in batch]
+        array = json.dumps(records, indent=2, ensure_ascii=False, allow_nan=False)
+        yield opening + array[1:-2]  # without its brackets, and the line break before the last
+        opening = ","
+    yield "\n]\n" if opening == "," else "[]\n"
 
 
 def _cell(value: Any, form: str) -> str:
@@ -110,16 +130,7 @@ def _json(value: Any) -> Any:
     return str(value)
 
 
-def _plain(value: Any) -> Any:
-    """Like JSON, but infinities and NaN travel as text, which DuckDB reads back as numbers."""
-    return str(value) if isinstance(value, float) and not math.isfinite(value) else _json(value)
-
-
 def _numeric(kind: str) -> bool:
     return (
         kind.endswith("INT") or kind in ("INTEGER", "UINTEGER", "FLOAT", "DOUBLE") or kind.startswith("DECIMAL")
     )
-
-
-def _doubled(name: str) -> str:
-    return name.replace('"', '""')

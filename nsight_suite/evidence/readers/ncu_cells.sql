@@ -1,6 +1,6 @@
 -- The cells of an ncu report, as they are printed.
 CREATE TEMP TABLE ncu_cell AS
-SELECT workload_id, metric_id, position, nullif(instance, '') AS instance, coalesce(text, '') AS text
+SELECT workload_id, metric_id, shape_id, position, nullif(instance, '') AS instance, coalesce(text, '') AS text
 FROM read_csv(
     $file,
     auto_detect = false,
@@ -11,6 +11,7 @@ FROM read_csv(
     columns = {
         'workload_id': 'BIGINT',
         'metric_id': 'INTEGER',
+        'shape_id': 'INTEGER',
         'position': 'BIGINT',
         'instance': 'VARCHAR',
         'text': 'VARCHAR'

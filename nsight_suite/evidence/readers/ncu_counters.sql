@@ -58,49 +58,54 @@ SELECT
     w.range_name,
     w.invocation,
     w.ordinal,
-    m.section,
-    m.metric,
+    c.section,
+    c.metric,
     c.instance,
     c.value,
-    CASE WHEN c.decimals IS NULL AND c.reason IS NULL AND coalesce(m.unit, '') = '' THEN c.text END AS text,
-    CASE
-        WHEN c.value IS NOT NULL THEN m.base
-        WHEN c.decimals IS NULL AND c.reason IS NULL AND coalesce(m.unit, '') = '' THEN m.unit
-    END AS unit,
+    CASE WHEN c.is_text AND NOT c.has_unit THEN c.text END AS text,
+    CASE WHEN c.value IS NOT NULL THEN c.base WHEN c.is_text AND NOT c.has_unit THEN c.unit END AS unit,
     c.text AS original,
-    m.unit AS original_unit,
-    CASE WHEN c.value IS NOT NULL THEN m.exponent > 0 AND c.own_exponent + m.exponent > 0 END AS rounded,
+    c.unit AS original_unit,
+    CASE WHEN c.value IS NOT NULL THEN c.exponent > 0 AND c.own_exponent + c.exponent > 0 END AS rounded,
     CASE
         WHEN c.value IS NOT NULL THEN NULL
         WHEN c.reason IS NOT NULL THEN c.reason
-        WHEN c.decimals IS NULL AND coalesce(m.unit, '') <> '' THEN concat('''', c.text, ''' is not a number of ', m.unit)
-        WHEN c.decimals IS NULL THEN NULL
-        WHEN m.unit IS NULL THEN 'the report has no row of units, so the value''s scale is unknown'
-        WHEN m.exponent IS NULL THEN concat('the unit ''', m.unit, ''' is not known')
+        WHEN c.is_text AND c.has_unit THEN concat('''', c.text, ''' is not a number of ', c.unit)
+        WHEN c.is_text THEN NULL
+        WHEN c.unit IS NULL THEN 'the report has no row of units, so the value''s scale is unknown'
+        WHEN c.exponent IS NULL THEN concat('the unit ''', c.unit, ''' is not known')
         ELSE concat('''', c.text, ''' is too large')
     END AS reason
 FROM (
     SELECT
         * EXCLUDE (digits),
+        decimals IS NULL AND reason IS NULL AS is_text,
+        coalesce(unit, '') <> '' AS has_unit,
         ncu_finite(digits || 'e' || (own_exponent + exponent)) AS value
     FROM (
         SELECT
             workload_id,
-            metric_id,
+            section,
+            metric,
+            unit,
+            base,
             exponent,
             instance,
             text,
             decimals,
             reason,
-            coalesce(TRY_CAST(regexp_extract(text, '[eE]([+-]?[0-9]+)\s*$', 1) AS INTEGER), 0) - decimals
-                AS own_exponent,
-            CASE WHEN starts_with(ltrim(text), '-') THEN '-' ELSE '' END
-            || regexp_replace(split_part(split_part(text, 'e', 1), 'E', 1), '[^0-9]', '', 'g') AS digits
+            CASE
+                WHEN plain THEN 0
+                ELSE coalesce(TRY_CAST(regexp_extract(text, '[eE]([+-]?[0-9]+)\s*$', 1) AS INTEGER), 0)
+            END - decimals AS own_exponent,
+            CASE
+                WHEN plain THEN replace(replace(text, ',', ''), '.', '')
+                ELSE CASE WHEN starts_with(ltrim(text), '-') THEN '-' ELSE '' END
+                    || regexp_replace(split_part(split_part(text, 'e', 1), 'E', 1), '[^0-9]', '', 'g')
+            END AS digits
         FROM ncu_cell
         JOIN ncu_metric USING (metric_id)
-        LEFT JOIN ncu_shape
-            ON length(text) <= getvariable('longest_number') AND ncu_shape.shape = ncu_shape_of(text)
+        LEFT JOIN ncu_shape USING (shape_id)
     )
 ) AS c
-JOIN ncu_metric AS m USING (metric_id)
 JOIN ncu_workload AS w USING (workload_id);

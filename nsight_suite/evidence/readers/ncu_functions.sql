@@ -1,8 +1,4 @@
 -- What several steps of reading an ncu report ask of a printed cell.
-SET VARIABLE longest_number = 64;
-
--- The text with every digit as 0: see ncu_numbers.py.
-CREATE OR REPLACE TEMP MACRO ncu_shape_of(text) AS translate(trim(text, E' \t\r\n'), '123456789', '000000000');
 
 -- An integer, however its thousands are parted; with decimals ncu prints two or six zeros.
 CREATE OR REPLACE TEMP MACRO ncu_whole(text) AS

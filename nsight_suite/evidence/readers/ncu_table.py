@@ -56,6 +56,7 @@ class Reading:
     unknown: set[str] = field(default_factory=set)
     _header: Header = field(default_factory=lambda: Header(()))
     _headers: int = 0
+    _columns: list[int] = field(default_factory=list)
     _metrics_of_columns: list[int] = field(default_factory=list)
     _metrics_of_labels: dict[tuple[str, ...], int] = field(default_factory=dict)
     _last: tuple[list[str], Workload] | None = None
@@ -99,22 +100,23 @@ class Reading:
             self._name_columns([None] * len(names))
 
     def _name_columns(self, units: Sequence[str | None]) -> None:
-        """Give the metrics of a raw page their numbers, one per column; -1 for columns that are none."""
+        """Give the metrics of a raw page their numbers, and keep in which columns they stand."""
         self.cells.repeats |= len(self._header.at) < len(self._header.names)
-        self._metrics_of_columns = []
-        for name, unit in zip(self._header.names, units, strict=True):
+        self._columns, self._metrics_of_columns = [], []
+        for column, (name, unit) in enumerate(zip(self._header.names, units, strict=True)):
             is_metric = _METRIC_NAME.fullmatch(name) is not None
             if not is_metric and name and name not in _FACTS and not any(part in name for part in _RANGES):
                 self.unknown.add(shown_column(name))
-            chosen = is_metric and wanted(name, self.cells.requested)
-            self._metrics_of_columns.append(self.cells.metric(Metric(name, unit)) if chosen else -1)
+            if is_metric and wanted(name, self.cells.requested):
+                self._columns.append(column)
+                self._metrics_of_columns.append(self.cells.metric(Metric(name, unit)))
 
     def _row(self, row: list[str]) -> None:
         if self._header.is_long:
             self._long_row(row)
             return
-        pairs = zip(self._metrics_of_columns, row, strict=True)
-        self.cells.add(self._workload(row), [pair for pair in pairs if pair[0] >= 0])
+        texts = [row[column] for column in self._columns]
+        self.cells.add_row(self._workload(row), self._metrics_of_columns, texts)
 
     def _long_row(self, row: list[str]) -> None:
         at = self._header.at

@@ -1,4 +1,4 @@
-"""The printed cells of an ncu report → rows of `counter`, in one sweep of DuckDB over all of them.
+"""The printed cells of an ncu report → rows of `counter`, in sweeps of DuckDB over one file of cells at a time.
 
 Python decides what each *shape* of a cell is (ncu_numbers.py) and what each unit stands for (units.py): some
 hundred decisions. The SQL files beside this module carry them out, and keep numbers exact: digits and a power
@@ -8,22 +8,22 @@ of ten become one DOUBLE.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nsight_suite.evidence.notes import Doubt
 from nsight_suite.evidence.readers import ncu_numbers, units
+from nsight_suite.evidence.readers.ncu_shapes import Shapes
 from nsight_suite.evidence.store import Connection, append
 
 if TYPE_CHECKING:
     from nsight_suite.evidence.readers.workloads import Metric, Workload
 
-# Numbers that can only be whole show which number format a file has.
-_WHOLE = re.compile(
-    r"device__attribute_.*|launch__(grid|block)_(size|dim_[xyz])|launch__thread_count|(Grid|Block) Size|Threads"
-)
+# A shape whose digits stay when these two are taken out.
+_PLAIN = re.compile("[0.,]+")
 _WORKLOAD = {
     **dict.fromkeys(
         ("workload_id", "process", "device", "context", "stream", "invocation", "ordinal"), "BIGINT"
@@ -34,22 +34,25 @@ _METRIC = {
     **dict.fromkeys(("metric_id", "exponent"), "INTEGER"),
     **dict.fromkeys(("section", "metric", "unit", "base"), "VARCHAR"),
 }
-_SHAPE = {"shape": "VARCHAR", "decimals": "INTEGER", "reason": "VARCHAR"}
+_SHAPE = {"shape_id": "INTEGER", "plain": "BOOLEAN", "decimals": "INTEGER", "reason": "VARCHAR"}
 _TABLES = ("ncu_workload", "ncu_metric", "ncu_cell", "ncu_shape", "ncu_launch")
 
 
 @dataclass(frozen=True)
 class Source:
-    """The cells of one report, in a CSV file of (workload, metric, position, instance, text).
+    """The cells of one report.
 
+    cells       CSV files of (workload, metric, shape, position, instance, text), no workload in two of them
+    shapes      the shapes of the cells
     requested   the metrics that were asked for, None for all
-    may_repeat  whether one cell may stand in the file twice
+    may_repeat  whether one cell may stand in a file twice
     formats     the number formats of the cells, None when they must be found out
     """
 
     file: str
     pass_name: str
-    cells: Path
+    cells: Sequence[Path]
+    shapes: Shapes
     requested: Sequence[str] | None
     may_repeat: bool
     formats: Sequence[ncu_numbers.Format] | None
@@ -64,15 +67,18 @@ def insert_counters(
         _create(connection, "ncu_metric", _METRIC, (_scaled(*item) for item in metrics.items()))
         connection.execute("SET VARIABLE pass_name = $name", {"name": source.pass_name})
         _run(connection, "ncu_functions")
-        _run(connection, "ncu_cells", {"file": str(source.cells)})
-        if source.may_repeat:
-            _run(connection, "ncu_repeats")
         doubts = [*_read_shapes(connection, source)]
         _run(connection, "ncu_order")
-        _run(connection, "ncu_counters")
+        met = _Met()
+        for file in source.cells:
+            _load(connection, file)
+            if source.may_repeat:
+                _run(connection, "ncu_repeats")
+            _run(connection, "ncu_counters")
+            met.look(connection, source)
         if source.requested is None:
             _run(connection, "ncu_gpus")
-        return [*doubts, *_unknown_units(connection, source.file), *_missing(connection, source)]
+        return [*doubts, *_unknown_units(met, source.file), *_missing(connection, met, source)]
     finally:
         for table in _TABLES:
             connection.execute(f"DROP TABLE IF EXISTS {table}")
@@ -96,16 +102,26 @@ def _scaled(metric: Metric, number: int) -> dict[str, object]:
     return {**row, "unit": metric.unit, **scaled}
 
 
+def _load(connection: Connection, file: Path) -> None:
+    """Put the cells of one file in the place of those of another."""
+    connection.execute("DROP TABLE IF EXISTS ncu_cell")
+    _run(connection, "ncu_cells", {"file": str(file)})
+
+
 def _read_shapes(connection: Connection, source: Source) -> Iterator[Doubt]:
     """Decide what each shape of a cell is; the doubts are about the file's number format."""
-    found = connection.execute(
-        "SELECT ncu_shape_of(text) AS shape, bool_or(coalesce(unit, '') <> '') "
-        "FROM ncu_cell JOIN ncu_metric USING (metric_id) "
-        "WHERE length(text) <= getvariable('longest_number') GROUP BY shape ORDER BY shape"
-    ).fetchall()
-    formats = _decided(connection, found) if source.formats is None else source.formats
-    readings = {shape: _reading(shape, formats) for shape, _ in found}
-    rows = ({"shape": shape, **asdict(reading)} for shape, reading in readings.items() if reading)
+    shapes = source.shapes
+    formats = _decided(shapes) if source.formats is None else source.formats
+    readings = {shape: _reading(shape, formats) for shape in sorted(shapes.numbers)}
+    rows = (
+        {
+            "shape_id": shapes.numbers[shape],
+            "plain": _PLAIN.fullmatch(shape) is not None and shape.isascii(),
+            **asdict(reading),
+        }
+        for shape, reading in readings.items()
+        if reading
+    )
     _create(connection, "ncu_shape", _SHAPE, rows)
     unsure = {reading.reason for shape, reading in readings.items() if reading and not units.absence(shape)}
     for reason in sorted(reason for reason in unsure if reason):
@@ -113,16 +129,11 @@ def _read_shapes(connection: Connection, source: Source) -> Iterator[Doubt]:
         yield ("number-format", source.file, told[0].upper() + told[1:])
 
 
-def _decided(connection: Connection, found: Sequence[tuple[str, bool]]) -> tuple[ncu_numbers.Format, ...]:
-    whole = connection.execute(
-        "SELECT DISTINCT text FROM ncu_cell JOIN ncu_metric USING (metric_id) "
-        "WHERE regexp_full_match(metric, $whole) AND length(text) <= getvariable('longest_number')",
-        {"whole": _WHOLE.pattern},
-    ).fetchall()
+def _decided(shapes: Shapes) -> tuple[ncu_numbers.Format, ...]:
     # Texts have no unit, and may look like numbers: "0,1,2" are the ids of units.
-    sure = [shape for shape, has_unit in found if has_unit]
-    evidence = sure if any(ncu_numbers.is_evidence(shape) for shape in sure) else [shape for shape, _ in found]
-    return ncu_numbers.decide(evidence, (text for (text,) in whole))
+    sure = [shape for shape, number in shapes.numbers.items() if number in shapes.with_unit]
+    evidence = sure if any(ncu_numbers.is_evidence(shape) for shape in sure) else shapes.numbers
+    return ncu_numbers.decide(evidence, shapes.whole)
 
 
 def _reading(shape: str, formats: Sequence[ncu_numbers.Format]) -> ncu_numbers.Reading | None:
@@ -131,14 +142,36 @@ def _reading(shape: str, formats: Sequence[ncu_numbers.Format]) -> ncu_numbers.R
     return ncu_numbers.read(shape, formats)
 
 
-def _unknown_units(connection: Connection, file: str) -> Iterator[Doubt]:
+@dataclass
+class _Met:
+    """What doubts need to know of all files of cells.
+
+    unscaled   metrics with numbers whose unit is not known, by that unit
+    workloads  how many workloads have a metric that was asked for
+    """
+
+    unscaled: dict[str | None, set[str]] = field(default_factory=dict)
+    workloads: Counter[str] = field(default_factory=Counter)
+
+    def look(self, connection: Connection, source: Source) -> None:
+        """Take note of the cells that are loaded."""
+        for unit, metric in connection.execute(
+            "SELECT DISTINCT unit, metric FROM ncu_cell JOIN ncu_metric USING (metric_id) "
+            "JOIN ncu_shape USING (shape_id) WHERE exponent IS NULL AND decimals IS NOT NULL"
+        ).fetchall():
+            self.unscaled.setdefault(unit, set()).add(metric)
+        if source.requested:
+            counted = connection.execute(
+                "SELECT metric, count(DISTINCT workload_id) FROM ncu_cell JOIN ncu_metric USING (metric_id) "
+                "WHERE section IS NULL GROUP BY metric"
+            ).fetchall()
+            self.workloads.update(dict(counted))
+
+
+def _unknown_units(met: _Met, file: str) -> Iterator[Doubt]:
     """One doubt per unit that a number has and nobody knows, and one when the file has no units."""
-    rows = connection.execute(
-        "SELECT unit, count(DISTINCT metric), min(metric) FROM ncu_cell JOIN ncu_metric USING (metric_id) "
-        "JOIN ncu_shape ON shape = ncu_shape_of(text) "
-        "WHERE exponent IS NULL AND decimals IS NOT NULL GROUP BY unit ORDER BY unit"
-    ).fetchall()
-    for unit, metrics, example in rows:
+    for unit in sorted(met.unscaled, key=lambda unit: (unit is None, unit or "")):
+        metrics, example = len(met.unscaled[unit]), min(met.unscaled[unit])
         if unit is None:
             told = f"{file} has no row of units, so the scale of its {metrics} metrics is unknown."
             yield ("no-units", file, f"{told} Export it again with the units.")
@@ -151,24 +184,18 @@ def _unknown_units(connection: Connection, file: str) -> Iterator[Doubt]:
             )
 
 
-def _missing(connection: Connection, source: Source) -> Iterator[Doubt]:
+def _missing(connection: Connection, met: _Met, source: Source) -> Iterator[Doubt]:
     """One doubt per metric that was asked for and that workloads lack."""
     if not source.requested:
         return
     count, graphs = connection.execute(
         "SELECT count(*), count(*) FILTER (kind = 'graph') FROM ncu_workload"
     ).fetchall()[0]
-    there = dict(
-        connection.execute(
-            "SELECT metric, count(DISTINCT workload_id) FROM ncu_cell JOIN ncu_metric USING (metric_id) "
-            "WHERE section IS NULL GROUP BY metric"
-        ).fetchall()
-    )
     for metric in source.requested:
         # ncu writes these for graph workloads only.
         if metric.startswith("launch__graph_") and not graphs:
             continue
-        if absent := count - there.get(metric, 0):
+        if absent := count - met.workloads[metric]:
             yield (
                 "missing-metric",
                 metric,

@@ -14,9 +14,12 @@ import pytest
 from ncu_pages import raw
 from tiny_export import Call, Kernel, Range, make_export
 
+from nsight_suite.errors import CannotAnswer
 from nsight_suite.evidence.direct import open_report
+from nsight_suite.evidence.store import empty_store
 from nsight_suite.ingesting.single import report_at
 from nsight_suite.query import main
+from nsight_suite.querying import find_query, run_named
 
 CAPTURE = pytest.CaptureFixture[str]
 
@@ -157,3 +160,22 @@ def test_nothing_is_written_beside_a_report_with_a_journal(tmp_path: Path, capsy
     found, told = asked(capsys, copy / "r.sqlite", "--sql", "SELECT count(*) AS n FROM kernel")
     assert (found, told) == ([{"n": 2}], "")
     assert sorted(path.name for path in copy.iterdir()) == ["r.sqlite", "r.sqlite-wal"]
+
+
+def test_a_question_that_fails_on_a_report_tells_of_the_report(tmp_path: Path) -> None:
+    report = report_at(export(tmp_path / "r.sqlite"))
+    assert report
+    store = open_report(report, find_query("kernel_summary", "").sql)
+    store.connection.execute("DROP VIEW kernel")
+    with pytest.raises(CannotAnswer, match="'kernel_summary' has no answer") as told:
+        run_named(store, "kernel_summary")
+    assert "evidence/" not in told.value.way_out
+    assert f"query {report.path} report_completeness" in told.value.way_out
+
+
+def test_an_answer_about_a_report_can_be_a_parquet_file(tmp_path: Path) -> None:
+    report, target = export(tmp_path / "r.sqlite"), tmp_path / "names.parquet"
+    assert main([str(report), "--sql", "SELECT name FROM kernel", "--out", str(target)]) == 0
+    with empty_store() as connection:
+        assert connection.execute(f"FROM read_parquet('{target}')").fetchall() == [("k",)]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["names.parquet", "r.sqlite"]

@@ -222,6 +222,7 @@ def write_duckdb(run: RunFolder) -> None:
                     _create_view(connection, table, Path("evidence") / f"{table.name}.parquet")
             _allow_only(connection, run)
             _create_derived_views(connection, run)
+            connection.commit()
     except duckdb.Error as error:
         raise SuiteError(
             f"DuckDB cannot write {run.duckdb}: {first_line(error)}",

@@ -149,6 +149,7 @@ def test_every_import_is_declared() -> None:
     declared = [
         *project["dependencies"],
         *extras["arrow"],
+        *extras["fast"],
         *extras["ncu"],
         *extras["cuda12"],
         *extras["cuda13"],
@@ -156,12 +157,14 @@ def test_every_import_is_declared() -> None:
     names = {_normal(re.split(r"[^\w.-]", requirement)[0]) for requirement in declared}
     sources = metadata.packages_distributions()
     for place, module in _third_party_imports():
-        # What is not installed here belongs to the GPU: its packages are named in the extras.
-        provided = {_normal(name) for name in sources.get(module, GPU_PACKAGES.get(module, ()))}
+        # What need not be installed here is named in the extras.
+        provided = {_normal(name) for name in sources.get(module, PACKAGES.get(module, ()))}
         assert provided & names, f"{place} imports {module}, which pyproject.toml does not declare"
 
 
-GPU_PACKAGES = {
+PACKAGES = {
+    "llvmlite": ["llvmlite"],
+    "numba": ["numba"],
     "cupy": ["cupy-cuda13x"],
     "nvtx": ["nvtx"],
     "pynvml": ["nvidia-ml-py"],

@@ -20,6 +20,7 @@ import time
 import traceback
 import warnings
 from collections.abc import Callable
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from types import FrameType
@@ -214,7 +215,7 @@ def run(fuzzer: Fuzzer, chance: random.Random) -> None:
             recordings = sorted(DATA.glob(f"*{Path(kind).suffix}"))
             for _ in range(ROUND):
                 raw = mutated(chance.choice(recordings).read_bytes(), chance)
-                fuzzer.check(kind, lambda path, raw=raw: path.write_bytes(raw))
+                fuzzer.check(kind, partial(Path.write_bytes, data=raw))
 
 
 def main() -> int:

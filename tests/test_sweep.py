@@ -31,6 +31,11 @@ DEEP = [(n, 200 - n) for n in range(80)]
 COMB = [(0, 300), *((2 * n, 2 * n + 1) for n in range(60)), (120, 130)]
 
 
+def as_level(name: str) -> str:
+    """A name as it stands in the text of a path, whose levels are parted by ' / '."""
+    return name.replace(" / ", " \\/ ")
+
+
 def arranged(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
     return sorted(spans, key=lambda span: (span[0], -span[1]))
 
@@ -166,7 +171,7 @@ def calls_belong(found: Rows) -> None:
         if holders:
             assert row["range_id"] == holders[-1]["range_id"]
             if "path_id" in row:
-                assert paths[row["path_id"]] == " / ".join(holder["name"] for holder in holders)
+                assert paths[row["path_id"]] == " / ".join(as_level(holder["name"]) for holder in holders)
             continue
         spans = [
             span
@@ -188,7 +193,7 @@ def ranges_nest(found: Rows) -> None:
         outer = outer[: [one["range_id"] for one in outer].index(row["range_id"])]
         assert row["parent_range_id"] == (outer[-1]["range_id"] if outer else None)
         assert row["depth"] == len(outer)
-        assert paths[row["path_id"]] == " / ".join([*(one["name"] for one in outer), row["name"]])
+        assert paths[row["path_id"]] == " / ".join(as_level(one["name"]) for one in (*outer, row))
 
 
 def ranges_hold_their_work(found: Rows) -> None:

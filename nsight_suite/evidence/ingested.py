@@ -126,7 +126,7 @@ def note_run(connection: Connection, asked: Mapping[str, Any]) -> None:
 @contextmanager
 def store_for(reports: Iterable[LooseReport], place: Path) -> Iterator[Connection]:
     """An empty store: in memory for small reports, else in a file below `place`, which goes at the end."""
-    if sum(_size(report.path) for report in reports) <= _SMALL_BYTES:
+    if sum(_size(report) for report in reports) <= _SMALL_BYTES:
         with empty_store() as connection:
             yield connection
         return
@@ -139,9 +139,11 @@ def store_for(reports: Iterable[LooseReport], place: Path) -> Iterator[Connectio
         yield connection
 
 
-def _size(path: Path) -> int:
-    files = path.iterdir() if path.is_dir() else [path]
-    return sum(file.stat().st_size for file in files if file.is_file())
+def _size(report: LooseReport) -> int:
+    files = report.path.iterdir() if report.path.is_dir() else [report.path]
+    size = sum(file.stat().st_size for file in files if file.is_file())
+    # A cell of a CSV page, some bytes long, becomes a row of many columns.
+    return size * 8 if report.form == "ncu-csv" else size
 
 
 def write(connection: Connection, run: RunFolder) -> None:

@@ -103,7 +103,7 @@ def test_ranges_hold_what_was_launched_inside_them(tmp_path: Path) -> None:
 
 
 @given(exports())
-@settings(RANDOM, max_examples=40)
+@settings(RANDOM, max_examples=14)
 def test_random_exports_are_read_the_same(export: RandomExport) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = export.write(Path(folder) / "r.sqlite")
@@ -114,7 +114,7 @@ def test_random_exports_are_read_the_same(export: RandomExport) -> None:
 
 
 @given(odd_exports())
-@settings(RANDOM, max_examples=40)
+@settings(RANDOM, max_examples=14)
 def test_odd_exports_are_read_the_same_or_left_to_numpy(export: RandomExport) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = export.write(Path(folder) / "r.sqlite")

@@ -116,7 +116,7 @@ def outcome(content: str | bytes, reader: Callable[[store.Connection, Path, str]
         return Read(counters, [row[0] for row in connection.execute("SELECT code FROM finding").fetchall()])
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(pages())
 def test_a_whole_page_comes_back_exactly(page: Page) -> None:
     found = outcome(page.text, ncu_csv.read, "ncu.csv")
@@ -154,7 +154,7 @@ def damages(draw: st.DrawFn) -> Callable[[str], str]:
     return damage
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(pages(), damages())
 def test_damage_gives_no_wrong_value_unless_something_is_said(page: Page, damage: Callable[[str], str]) -> None:
     found = outcome(damage(page.text), ncu_csv.read, "ncu.csv")
@@ -168,7 +168,7 @@ def test_damage_gives_no_wrong_value_unless_something_is_said(page: Page, damage
     assert all(row[3] is not None or row[5] for row in found.counters), "what is missing has a reason"
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=7, deadline=None)
 @given(pages(), st.binary(max_size=60), st.floats(0, 1))
 def test_no_bytes_break_the_reader(page: Page, stray: bytes, place: float) -> None:
     whole = page.text.encode()
@@ -178,7 +178,7 @@ def test_no_bytes_break_the_reader(page: Page, stray: bytes, place: float) -> No
         assert isinstance(ncu_csv.recognises(content.decode("utf-8", "replace")), bool)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(st.text(st.sampled_from('",\n\r=ID0 1.2:;()\u00a0'), max_size=200))
 def test_no_text_of_a_page_s_characters_breaks_the_reader(text: str) -> None:
     head = text_of([*LAUNCH, *SHAPE, "a__b.sum"], [""] * 11 + ["byte"])
@@ -186,7 +186,7 @@ def test_no_text_of_a_page_s_characters_breaks_the_reader(text: str) -> None:
         outcome(content, ncu_csv.read, "ncu.csv")
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=5, deadline=None)
 @given(st.floats(0, 1, exclude_max=True), st.binary(min_size=1, max_size=8))
 def test_a_damaged_report_is_refused_or_read(place: float, stray: bytes) -> None:
     pytest.importorskip("ncu_report")
@@ -203,7 +203,7 @@ def _fields() -> Iterator[str]:
     yield from ("Annotation", "Metric", "n", "AvgValue", "StdDev", "NumRuns", "Unit", "Kernel", "Normalized")
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(
     st.lists(st.lists(st.text(max_size=8) | st.floats().map(repr), min_size=9, max_size=9), max_size=4),
     st.text(),

@@ -221,7 +221,7 @@ def ranges_hold_their_work(found: Rows) -> None:
         assert row["projected_end_ns"] == max((one["end_ns"] for one in timed), default=None)
 
 
-@settings(READING, max_examples=20)
+@settings(READING, max_examples=15)
 @given(exports())
 def test_whole_exports_are_read_as_an_oracle_reads_them(export: RandomExport) -> None:
     with written(export) as path:
@@ -244,7 +244,7 @@ def without_numbers_of_paths(found: Rows) -> Rows:
     }
 
 
-@settings(READING, max_examples=10)
+@settings(READING, max_examples=8)
 @given(exports(40), st.integers(6, 40), st.integers(1, 3))
 def test_windows_of_any_size_give_the_same_evidence(export: RandomExport, rows: int, sampled: int) -> None:
     with written(export) as path:
@@ -269,7 +269,7 @@ def projected(path: Path, needs: Needs | None) -> list[str]:
         return sorted(map(str, connection.execute(sql).fetchall()))
 
 
-@settings(READING, max_examples=18)
+@settings(READING, max_examples=14)
 @given(exports())
 def test_ranges_alone_are_those_of_the_whole_reading(export: RandomExport) -> None:
     needs = Needs(frozenset({"range", "path"}), frozenset({*RANGE_COLUMNS, "path_id", "path"}))

@@ -87,7 +87,6 @@ def make_run(folder: Path, *, edit: Callable[[Rows], None] | None = None) -> Run
         store.insert_rows(connection, table, values)
     store.write_parquet(connection, run.evidence)
     connection.close()
-    store.write_duckdb(run)
     return run
 
 

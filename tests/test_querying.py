@@ -14,7 +14,7 @@ import pytest
 from synthetic_run import make_run
 
 from nsight_suite.errors import CannotAnswer, UsageError
-from nsight_suite.evidence.store import Store, empty_store, open_store, write_parquet
+from nsight_suite.evidence.store import Store, empty_store, open_store, write_duckdb, write_parquet
 from nsight_suite.evidence.tables import tables
 from nsight_suite.querying import (
     Result,
@@ -73,6 +73,7 @@ def test_every_query_runs_on_empty_tables(tmp_path: Path) -> None:
 
 def test_queries_run_in_evidence_duckdb(synthetic_run: RunFolder, monkeypatch: pytest.MonkeyPatch) -> None:
     """As in the DuckDB shell: views with paths relative to the run folder."""
+    write_duckdb(synthetic_run)
     monkeypatch.chdir(synthetic_run.path)
     with empty_store() as connection:
         connection.execute("ATTACH 'evidence.duckdb' AS shell (READ_ONLY)")

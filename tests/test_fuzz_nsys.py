@@ -85,7 +85,7 @@ def consistent(path: Path, connection: Connection) -> None:
     assert held + outside == kernels, "each kernel is inside a range or in the bucket of those that are not"
 
 
-@settings(FUZZ, max_examples=6)
+@settings(FUZZ, max_examples=4)
 @given(exports())
 def test_whole_exports_are_counted_exactly(export: RandomExport) -> None:
     with read(export.write) as (path, connection):
@@ -110,7 +110,7 @@ def test_every_query_answers_any_export(export: RandomExport) -> None:
             run_named(store, name)
 
 
-@settings(FUZZ, max_examples=12)
+@settings(FUZZ, max_examples=8)
 @given(odd_exports())
 def test_odd_exports_are_refused_or_counted_exactly(export: RandomExport) -> None:
     with read(export.write) as (path, connection):
@@ -140,7 +140,7 @@ def alike(rows: Sequence[dict[str, Any]]) -> list[str]:
     return sorted(str({key: value for key, value in row.items() if key != "range_id"}) for row in rows)
 
 
-@settings(FUZZ, max_examples=12)
+@settings(FUZZ, max_examples=8)
 @given(
     st.sampled_from(["nsys_node.sqlite", "nsys_graph.sqlite", "nsys_two_gpus.sqlite"]),
     st.lists(

@@ -187,7 +187,11 @@ def ranges_nest(found: Rows) -> None:
     paths = {row["path_id"]: row["path"] for row in found["path"]}
     for row in found["range"]:
         if row["style"] == "start_end":
-            assert (row["parent_range_id"], row["depth"], paths[row["path_id"]]) == (None, 0, row["name"])
+            assert (row["parent_range_id"], row["depth"], paths[row["path_id"]]) == (
+                None,
+                0,
+                as_level(row["name"]),
+            )
             continue
         outer = enclosing(found, row["process"], row["thread"], row["start_ns"], _end(row))
         outer = outer[: [one["range_id"] for one in outer].index(row["range_id"])]

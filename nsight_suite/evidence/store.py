@@ -76,8 +76,10 @@ class Store:
 
 def _connect(path: str | Path, config: Mapping[str, Any]) -> duckdb.DuckDBPyConnection:
     connection = duckdb.connect(path, config=dict(config))
-    # DuckDB would print it among the rows of an answer, into files and pipes as well.
-    connection.execute("SET enable_progress_bar = false")
+    # DuckDB would print it among the rows of an answer, into files and pipes as well. In a notebook that has
+    # nothing to draw it with, DuckDB refuses to hear of it, and draws none.
+    with suppress(duckdb.InvalidInputException):
+        connection.execute("SET enable_progress_bar = false")
     return connection
 
 

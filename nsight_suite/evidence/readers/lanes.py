@@ -78,6 +78,7 @@ class Lane:
     open: Rows = field(default_factory=dict)
     pending: Rows = field(default_factory=dict)
     held: Rows = field(default_factory=dict)
+    marks: Rows = field(default_factory=dict)
     capturing: int = 0
 
 
@@ -106,7 +107,14 @@ def advance(lane: Lane, ranges: Rows, calls: Rows, captures: Rows, until: int) -
     launches = calls["kind"] != SYNC
     calls["launch_id"] = np.where(launches, lane.next_launch + np.cumsum(launches) - 1, NONE)
     lane.next_launch += int(np.count_nonzero(launches))
-    calls["captured"], lane.capturing = _captured(captures, calls["start"], lane.capturing)
+    marks = joined([lane.marks, captures])
+    levels = _capture_levels(marks, lane.capturing)
+    calls["captured"] = (levels[np.searchsorted(marks["start"], calls["start"], side="right")] > 0).astype(
+        np.int64
+    )
+    # Calls that are looked at again later start before some of these marks.
+    passed = int(np.searchsorted(marks["start"], until, side="left"))
+    lane.capturing, lane.marks = int(levels[passed]), take(marks, slice(passed, None))
     begun = take(nested, slice(count(nested) - count(new), None))
     begun = joined([begun, _flat(take(ranges, ranges["style"] != 1), lane.paths)])
     pending = joined([lane.pending, begun | _blank(count(begun))])
@@ -211,12 +219,11 @@ def _placed(around: Ranges, rows: Rows, calls: Rows, paths: Paths) -> Rows:
     return {"range_id": range_id, "path_id": path}
 
 
-def _captured(marks: Rows, at: Integers, depth: int) -> tuple[Integers, int]:
-    """Whether a stream was being captured at each moment, and how many captures are open behind all marks."""
-    steps = np.concatenate([[depth], marks["step"]])
+def _capture_levels(marks: Rows, open_before: int) -> Integers:
+    """How many captures of streams are open before the first mark, and behind each one."""
+    levels = np.cumsum(np.concatenate([[open_before], marks["step"]]))
     # An end without a begin, as in a capture that nsys joined late, closes nothing.
-    levels = np.cumsum(steps) - np.minimum(np.minimum.accumulate(np.cumsum(steps)), 0)
-    return (levels[np.searchsorted(marks["start"], at, side="right")] > 0).astype(np.int64), int(levels[-1])
+    return np.asarray(levels - np.minimum(np.minimum.accumulate(levels), 0))
 
 
 def counted_to(end: Integers, closed: Integers, latest: int) -> Integers:

@@ -7,7 +7,6 @@ texts of a table cell by cell.
 from __future__ import annotations
 
 import os
-import re
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -18,6 +17,7 @@ import duckdb
 
 from nsight_suite.errors import BadReport, first_line
 from nsight_suite.evidence.journals import opened_apart
+from nsight_suite.evidence.sqltext import not_a_pattern, quoted
 from nsight_suite.evidence.store import bare_connection
 
 _BATCH = 4096
@@ -79,7 +79,7 @@ def parquet_cells(files: Sequence[Path]) -> Iterator[Database]:
         with bare_connection() as connection:
             connection.execute(f"SET memory_limit = '{_MEMORY}'; SET threads = 1")
             for file in files:
-                connection.read_parquet(_not_a_pattern(file)).create_view(file.stem)
+                connection.read_parquet(not_a_pattern(file)).create_view(file.stem)
             yield _Parquet(connection, [file.stem for file in files])
     except duckdb.Error as error:
         raise BadReport(f"{files[0].parent.name} cannot be read: {first_line(error)}") from error
@@ -102,10 +102,10 @@ class _Sqlite:
             return
         # Any column can hold text, whatever type it declares.
         cells = [
-            f"CASE WHEN typeof({name}) IN ('text', 'blob') THEN {name} END" for name in map(_quoted, columns)
+            f"CASE WHEN typeof({name}) IN ('text', 'blob') THEN {name} END" for name in map(quoted, columns)
         ]
-        any_text = " OR ".join(f"typeof({name}) IN ('text', 'blob')" for name in map(_quoted, columns))
-        for row in self.rows(f"SELECT {', '.join(cells)} FROM {_quoted(table)} WHERE {any_text}"):
+        any_text = " OR ".join(f"typeof({name}) IN ('text', 'blob')" for name in map(quoted, columns))
+        for row in self.rows(f"SELECT {', '.join(cells)} FROM {quoted(table)} WHERE {any_text}"):
             yield from ((column, _text(cell), 1) for column, cell in zip(columns, row, strict=True) if cell)
 
     def rows(self, sql: str) -> Iterator[tuple[Any, ...]]:
@@ -116,7 +116,7 @@ class _Parquet:
     def __init__(self, connection: duckdb.DuckDBPyConnection, names: Sequence[str]) -> None:
         self._connection = connection
         described = {
-            name: connection.execute(f"DESCRIBE SELECT * FROM {_quoted(name)}").fetchall() for name in names
+            name: connection.execute(f"DESCRIBE SELECT * FROM {quoted(name)}").fetchall() for name in names
         }
         self.tables: Mapping[str, Sequence[str]] = {
             name: [row[0] for row in rows] for name, rows in described.items()
@@ -128,8 +128,8 @@ class _Parquet:
     def texts(self, table: str, without: Sequence[str] = ()) -> Iterator[Cell]:
         for column in self._texts[table]:
             if column not in without:
-                name = _quoted(column)
-                sql = f"SELECT {name}, count(*) FROM {_quoted(table)} WHERE {name} IS NOT NULL GROUP BY 1"
+                name = quoted(column)
+                sql = f"SELECT {name}, count(*) FROM {quoted(table)} WHERE {name} IS NOT NULL GROUP BY 1"
                 yield from ((column, _text(cell), count) for cell, count in self.rows(sql))
 
     def rows(self, sql: str) -> Iterator[tuple[Any, ...]]:
@@ -157,14 +157,5 @@ _NO_TEXT = frozenset(
 )
 
 
-def _not_a_pattern(path: Path) -> str:
-    """read_parquet takes a pattern: its special characters stand for themselves in brackets."""
-    return re.sub(r"([*?[])", r"[\1]", str(path))
-
-
 def _text(cell: object) -> str:
     return cell.decode("utf-8", "replace") if isinstance(cell, bytes) else str(cell)
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'

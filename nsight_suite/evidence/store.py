@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import tempfile
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
@@ -20,6 +19,7 @@ import duckdb
 
 from nsight_suite.errors import SuiteError, UsageError, first_line
 from nsight_suite.evidence.needs import needs_of
+from nsight_suite.evidence.sqltext import escaped, not_a_pattern, quoted
 from nsight_suite.evidence.tables import Table, tables
 from nsight_suite.evidence.views import in_order, shared_views
 from nsight_suite.runfolder import RunFolder, replacing
@@ -130,7 +130,7 @@ def insert_rows(
                 raise ValueError(f"table '{table}' has no column {', '.join(sorted(unknown))}")
             yield row
 
-    append(connection, _quoted(table), columns, checked())
+    append(connection, quoted(table), columns, checked())
 
 
 def append(
@@ -150,7 +150,7 @@ def append(
             count += 1
         file.flush()
         if count:
-            types = ", ".join(f"{_quoted(name)}: '{kind}'" for name, kind in columns.items())
+            types = ", ".join(f"{quoted(name)}: '{kind}'" for name, kind in columns.items())
             connection.execute(
                 f"INSERT INTO {table} BY NAME SELECT * FROM "
                 f"read_json($path, columns = {{{types}}}, format = 'newline_delimited')",
@@ -166,10 +166,10 @@ def write_parquet(connection: duckdb.DuckDBPyConnection, folder: Path) -> None:
     """
     for table in tables().values():
         with replacing(folder / f"{table.name}.parquet") as temporary:
-            columns = ", ".join(_quoted(name) for name in table.column_names)
-            (rows,) = connection.execute(f"SELECT count(*) FROM {_quoted(table.name)}").fetchall()[0]
+            columns = ", ".join(quoted(name) for name in table.column_names)
+            (rows,) = connection.execute(f"SELECT count(*) FROM {quoted(table.name)}").fetchall()[0]
             order = "ORDER BY ALL" if rows <= _SORTED_ROWS else ""
-            copy = f"COPY (SELECT {columns} FROM {_quoted(table.name)} {order}) TO '{_escaped(temporary)}'"
+            copy = f"COPY (SELECT {columns} FROM {quoted(table.name)} {order}) TO '{escaped(temporary)}'"
             try:
                 # Version 2 packs times as their differences: half the bytes, and quicker to read.
                 connection.execute(f"{copy} (FORMAT parquet, COMPRESSION zstd, PARQUET_VERSION v2)")
@@ -214,7 +214,7 @@ def write_duckdb(run: RunFolder) -> None:
     """Write evidence.duckdb: commented views with paths relative to the run folder, for the DuckDB shell."""
     try:
         with replacing(run.duckdb) as temporary, _connect(temporary, _SHELL_CONFIG) as connection:
-            connection.execute(f"SET file_search_path = '{_escaped(run.path.resolve())}'")
+            connection.execute(f"SET file_search_path = '{escaped(run.path.resolve())}'")
             unreadable = _unreadable_tables(run)
             connection.begin()  # else every view and comment is written on its own
             for table in tables().values():
@@ -269,8 +269,8 @@ def _create_view(
     connection: duckdb.DuckDBPyConnection, table: Table, path: Path, *, commented: bool = True
 ) -> str | None:
     """Create the view of a table; returns why that is impossible, or None."""
-    columns = ", ".join(f"CAST({_quoted(c.name)} AS {c.type}) AS {_quoted(c.name)}" for c in table.columns)
-    name, file = _quoted(table.name), _escaped(_not_a_pattern(path))
+    columns = ", ".join(f"CAST({quoted(c.name)} AS {c.type}) AS {quoted(c.name)}" for c in table.columns)
+    name, file = quoted(table.name), escaped(not_a_pattern(path))
     try:
         connection.execute(f"CREATE VIEW {name} AS SELECT {columns} FROM read_parquet('{file}')")
         # Counting cells reads them all. Past some size that costs too much: only the frame is checked.
@@ -308,13 +308,13 @@ def _allow_only(
     `writes`."""
     files = [f"{name}.parquet" for name in tables() if only is None or name in only]
     paths = [path for file in files for path in ((run.evidence / file).resolve(), Path("evidence") / file)]
-    allowed = [form for path in paths for form in sorted({str(path), _not_a_pattern(path)})]
+    allowed = [form for path in paths for form in sorted({str(path), not_a_pattern(path)})]
     lock(connection, [*allowed, str(writes)] if writes else allowed)
 
 
 def lock(connection: Connection, allowed: Iterable[str] = ()) -> None:
     """From here on SQL reads and writes no file but `allowed` ones, and changes no setting."""
-    paths = ", ".join(f"'{_escaped(path)}'" for path in allowed)
+    paths = ", ".join(f"'{escaped(path)}'" for path in allowed)
     connection.execute(f"SET allowed_paths = [{paths}]")
     connection.execute("SET enable_external_access = false")
     connection.execute("SET lock_configuration = true")
@@ -362,37 +362,24 @@ def _refusing_view(table: Table, reason: str) -> str:
     # Each column is another text that only a run can tell: of constants, or of columns that are all alike, the
     # optimizer may find that no row can pass a condition, and then reads nothing.
     columns = ", ".join(
-        f"CAST(concat(never, '{column.name}') AS {column.type}) AS {_quoted(column.name)}"
+        f"CAST(concat(never, '{column.name}') AS {column.type}) AS {quoted(column.name)}"
         for column in table.columns
     )
-    refusal = _escaped(_REFUSAL.format(table=table.name, reason=reason))
+    refusal = escaped(_REFUSAL.format(table=table.name, reason=reason))
     return (
-        f"CREATE VIEW {_quoted(table.name)} AS SELECT {columns} FROM "
+        f"CREATE VIEW {quoted(table.name)} AS SELECT {columns} FROM "
         f"(SELECT CASE WHEN random() >= 0 THEN error('{refusal}') ELSE '' END AS never) WHERE never IS NULL"
     )
 
 
 def _create_table(table: Table) -> str:
-    columns = ", ".join(f"{_quoted(column.name)} {column.type}" for column in table.columns)
-    return f"CREATE TABLE {_quoted(table.name)} ({columns})"
+    columns = ", ".join(f"{quoted(column.name)} {column.type}" for column in table.columns)
+    return f"CREATE TABLE {quoted(table.name)} ({columns})"
 
 
 def _comment(connection: duckdb.DuckDBPyConnection, kind: str, table: Table) -> None:
-    statements = [f"COMMENT ON {kind} {_quoted(table.name)} IS '{_escaped(table.doc)}'"]
+    statements = [f"COMMENT ON {kind} {quoted(table.name)} IS '{escaped(table.doc)}'"]
     for column in table.columns:
-        name = f"{_quoted(table.name)}.{_quoted(column.name)}"
-        statements.append(f"COMMENT ON COLUMN {name} IS '{_escaped(column.doc)}'")
+        name = f"{quoted(table.name)}.{quoted(column.name)}"
+        statements.append(f"COMMENT ON COLUMN {name} IS '{escaped(column.doc)}'")
     connection.execute("; ".join(statements))
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
-
-
-def _escaped(text: object) -> str:
-    return str(text).replace("'", "''")
-
-
-def _not_a_pattern(path: Path) -> str:
-    """read_parquet takes a pattern: its special characters stand for themselves in brackets."""
-    return re.sub(r"([*?[])", r"[\1]", str(path))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from nsight_suite.errors import SuiteError, UsageError, first_line
+from nsight_suite.evidence.sqltext import quoted
 from nsight_suite.evidence.store import Connection, DatabaseError, Store, not_one_query
 from nsight_suite.querying.asking import failing_query, failing_text, interruptible, plain_type, told_apart
 from nsight_suite.querying.catalogue import find_query
@@ -30,12 +31,10 @@ def _copy(store: Store, sql: str, path: Path) -> None:
     relation = store.connection.sql(query)
     names = told_apart(relation.columns)
     columns = ", ".join(
-        f"CAST({_quoted(name)} AS VARCHAR) AS {_quoted(name)}"
-        if str(kind) != plain_type(kind)
-        else _quoted(name)
+        f"CAST({quoted(name)} AS VARCHAR) AS {quoted(name)}" if str(kind) != plain_type(kind) else quoted(name)
         for name, kind in zip(names, relation.types, strict=True)
     )
-    target, named = str(path).replace("'", "''"), ", ".join(_quoted(name) for name in names)
+    target, named = str(path).replace("'", "''"), ", ".join(quoted(name) for name in names)
     copy = (
         f"COPY (SELECT {columns} FROM (\n{query}\n) AS answer({named})) TO '{target}' "
         "(FORMAT parquet, COMPRESSION zstd, USE_TMP_FILE false)"
@@ -57,7 +56,3 @@ def _bare(connection: Connection, sql: str) -> str:
         except DatabaseError:  # this semicolon is within a text or a name, or a comment goes on after it
             continue
     return sql
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'

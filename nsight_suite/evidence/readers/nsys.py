@@ -15,7 +15,7 @@ from nsight_suite.errors import BadReport, first_line
 from nsight_suite.evidence.needs import Needs
 from nsight_suite.evidence.notes import Doubt, note_doubts, note_report
 from nsight_suite.evidence.readers import nsys_fast, nsys_projection
-from nsight_suite.evidence.readers.nsys_calls import read_calls
+from nsight_suite.evidence.readers.nsys_calls import read_calls, sql_of
 from nsight_suite.evidence.readers.nsys_diagnosis import Origin, doubts_of_export, origin_of
 from nsight_suite.evidence.readers.nsys_export import BIGINT, VARCHAR, Export, Turn, find, open_export, stage
 from nsight_suite.evidence.readers.nsys_processes import listed_processes
@@ -306,7 +306,7 @@ def _read_kernels(connection: Connection, export: Export, tell: _Telling) -> dic
     if table is None:
         return {}
     undo = "DELETE FROM kernel WHERE pass = getvariable('pass_name')"
-    turn = Turn(_sql("kernels"), undo, _ROWS_AT_ONCE, tell.rows)
+    turn = Turn(sql_of("kernels"), undo, _ROWS_AT_ONCE, tell.rows)
     return {table: export.each(connection, table, KERNELS.columns, turn)}
 
 
@@ -341,11 +341,7 @@ def _forget(connection: Connection, pass_name: str) -> None:
 
 
 def _run(connection: Connection, step: str) -> None:
-    connection.execute(_sql(step))
-
-
-def _sql(step: str) -> str:
-    return Path(__file__).with_name(f"nsys_{step}.sql").read_text(encoding="utf-8")
+    connection.execute(sql_of(step))
 
 
 class _Telling:

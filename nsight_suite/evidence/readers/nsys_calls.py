@@ -36,12 +36,12 @@ def read_calls(connection: Connection, told: Callable[[int], None] = lambda rows
     open_ranges: dict[int, Rows] = {process: {} for process in process_of.values()}
     for begin, end in _windows(connection):
         connection.execute(f"SET VARIABLE window_start = {begin}; SET VARIABLE window_end = {end}")
-        connection.execute(_sql("window"))
-        connection.execute(_sql("other_calls"))
-        ranges = _fetch(connection, _sql("window_ranges"))
+        connection.execute(sql_of("window"))
+        connection.execute(sql_of("other_calls"))
+        ranges = _fetch(connection, sql_of("window_ranges"))
         ranges["range_id"] = ranges["row"]
-        calls = _fetch(connection, _sql("window_calls"))
-        captures = _fetch(connection, _sql("window_captures"))
+        calls = _fetch(connection, sql_of("window_calls"))
+        captures = _fetch(connection, sql_of("window_captures"))
         connection.execute("DROP TABLE window_call; DROP TABLE window_record")
         ranges_by, calls_by = (_places(rows["thread"]) for rows in (ranges, calls))
         captures_by = _places(captures["process"])
@@ -132,7 +132,7 @@ def insert_ranges(connection: Connection, ranges: Rows) -> None:
 def show_ranges(connection: Connection, ranges: Rows) -> None:
     """Ranges as the view `found_range`, with the columns of the table range."""
     connection.register("found", ranges)
-    connection.execute(_sql("found_ranges"))
+    connection.execute(sql_of("found_ranges"))
 
 
 def insert_paths(connection: Connection, paths: Paths) -> None:
@@ -172,11 +172,12 @@ def _texts(parents: list[int], names: list[str]) -> tuple[list[int], list[str]]:
 def _insert(connection: Connection, step: str, rows: Rows) -> None:
     if count(rows):
         connection.register("found", rows)
-        connection.execute(_sql(f"found_{step}"))
+        connection.execute(sql_of(f"found_{step}"))
         connection.unregister("found")
 
 
-def _sql(step: str) -> str:
+def sql_of(step: str) -> str:
+    """The text of nsys_STEP.sql."""
     return Path(__file__).with_name(f"nsys_{step}.sql").read_text(encoding="utf-8")
 
 

@@ -24,6 +24,7 @@ from nsight_suite.errors import BadReport, first_line
 from nsight_suite.evidence.cells import refusal
 from nsight_suite.evidence.journals import opened_apart
 from nsight_suite.evidence.readers.sqlite_pages import Batch, Cells, Column, PageFile, Unusual
+from nsight_suite.evidence.sqltext import escaped, not_a_pattern, quoted
 from nsight_suite.evidence.store import Connection, DatabaseError
 
 _MAGIC = b"SQLite format 3\x00"
@@ -209,8 +210,8 @@ class SqliteExport:
         present = self.columns_of(table)
         if not present:
             return []
-        names = ", ".join(_quoted(name) if name in present else "NULL" for name in columns)
-        return self.connection.execute(f"SELECT {names} FROM {_quoted(table)}").fetchall()
+        names = ", ".join(quoted(name) if name in present else "NULL" for name in columns)
+        return self.connection.execute(f"SELECT {names} FROM {quoted(table)}").fetchall()
 
     def metadata(self, table: str) -> dict[str, list[str]]:
         return _metadata(self, table)
@@ -226,9 +227,9 @@ class SqliteExport:
 
     def size(self, table: str) -> int:
         try:
-            found = self.connection.execute(f"SELECT max(rowid) FROM {_quoted(table)}").fetchone()[0]
+            found = self.connection.execute(f"SELECT max(rowid) FROM {quoted(table)}").fetchone()[0]
         except sqlite3.OperationalError:  # a view, or a table without rowids
-            found = self.connection.execute(f"SELECT count(*) FROM {_quoted(table)}").fetchone()[0]
+            found = self.connection.execute(f"SELECT count(*) FROM {quoted(table)}").fetchone()[0]
         return found or 0
 
     def each(self, connection: Connection, table: str, columns: Columns, turn: Turn) -> int:
@@ -284,7 +285,7 @@ class SqliteExport:
         if any(columns.get(row[0]) == BIGINT and not row[4] for row in info):
             raise Unusual("numbers in a column of another type")
         wanted = [Column(name, names.index(name), kind == VARCHAR) for name, kind in columns.items()]
-        select = f"SELECT {', '.join(map(_quoted, columns))} FROM {_quoted(table)} WHERE rowid = ?"
+        select = f"SELECT {', '.join(map(quoted, columns))} FROM {quoted(table)} WHERE rowid = ?"
 
         def fetch(rowid: int) -> Sequence[object]:
             row = self.connection.execute(select, (rowid,)).fetchone()
@@ -301,7 +302,7 @@ class SqliteExport:
     def _cursor(self, table: str, columns: Columns) -> Iterator[Batch]:
         if not columns:
             return
-        cursor = self.connection.execute(f"SELECT {', '.join(map(_quoted, columns))} FROM {_quoted(table)}")
+        cursor = self.connection.execute(f"SELECT {', '.join(map(quoted, columns))} FROM {quoted(table)}")
         while rows := cursor.fetchmany(50_000):
             yield _possible(
                 {
@@ -325,7 +326,7 @@ class ParquetExport:
 
     def rows(self, table: str, columns: Sequence[str]) -> list[tuple[Any, ...]]:
         types = self._types(table)
-        names = ", ".join(_quoted(name) if name in types else "NULL" for name in columns)
+        names = ", ".join(quoted(name) if name in types else "NULL" for name in columns)
         return self._ask(f"SELECT {names} FROM {self._source(table)}") if types else []
 
     def metadata(self, table: str) -> dict[str, list[str]]:
@@ -405,8 +406,7 @@ class ParquetExport:
         return {row[0]: row[1] for row in self._ask(f"DESCRIBE FROM {self._source(table)}")}
 
     def _source(self, table: str, *options: str) -> str:
-        name = str(self.path / f"{table}.parquet").replace("'", "''")
-        pattern = re.sub(r"([*?[])", r"[\1]", name)
+        pattern = escaped(not_a_pattern(self.path / f"{table}.parquet"))
         return "read_parquet(" + ", ".join([f"'{pattern}'", *options]) + ")"
 
     def _ask(self, sql: str) -> list[tuple[Any, ...]]:
@@ -583,7 +583,3 @@ def _damaged(path: Path, reason: str) -> BadReport:
     return BadReport(
         f"{path.name} is damaged: {reason}.", "Copy it again, or export the report again with nsys export."
     )
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'

@@ -248,6 +248,7 @@ def _read_kernels_alone(connection: Connection, export: Export, needs: Needs) ->
             "SELECT DISTINCT demangledName FROM batch UNION SELECT DISTINCT shortName FROM batch"
         )
         _insert_strings(connection, export, [row[0] for row in used.fetchall() if row[0] is not None])
+    _run(connection, "kernel_cells")
     _run(connection, "kernels_alone")
 
 
@@ -306,7 +307,7 @@ def _read_kernels(connection: Connection, export: Export, tell: _Telling) -> dic
     if table is None:
         return {}
     undo = "DELETE FROM kernel WHERE pass = getvariable('pass_name')"
-    turn = Turn(sql_of("kernels"), undo, _ROWS_AT_ONCE, tell.rows)
+    turn = Turn(sql_of("kernel_cells") + sql_of("kernels"), undo, _ROWS_AT_ONCE, tell.rows)
     return {table: export.each(connection, table, KERNELS.columns, turn)}
 
 

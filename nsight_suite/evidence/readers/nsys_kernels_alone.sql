@@ -3,32 +3,9 @@ DROP TABLE kernel;
 
 CREATE VIEW kernel AS
 SELECT
-    getvariable('pass_name') AS pass,
-    batch.row AS kernel_id,
+    kernel_cells.* EXCLUDE (global_pid),
     CAST(NULL AS BIGINT) AS process,
     CAST(NULL AS BIGINT) AS launch_id,
     CAST(NULL AS BIGINT) AS range_id,
-    CAST(NULL AS BIGINT) AS path_id,
-    coalesce(
-        full_name.value, short_name.value, '<string ' || batch.demangledName || ' missing>', '<unnamed>'
-    ) AS name,
-    batch.deviceId AS device,
-    batch.contextId AS context,
-    batch.streamId AS stream,
-    batch.correlationId AS correlation_id,
-    batch.graphNodeId AS graph_node_id,
-    CASE WHEN timed("start", "end") THEN "start" END AS start_ns,
-    CASE WHEN timed("start", "end") THEN "end" END AS end_ns,
-    batch.registersPerThread AS registers_per_thread,
-    batch.staticSharedMemory AS static_shared_bytes,
-    batch.dynamicSharedMemory AS dynamic_shared_bytes,
-    batch.localMemoryPerThread AS local_bytes_per_thread,
-    batch.gridX AS grid_x,
-    batch.gridY AS grid_y,
-    batch.gridZ AS grid_z,
-    batch.blockX AS block_x,
-    batch.blockY AS block_y,
-    batch.blockZ AS block_z
-FROM batch
-LEFT JOIN nsys.string AS full_name ON full_name.id = batch.demangledName
-LEFT JOIN nsys.string AS short_name ON short_name.id = batch.shortName;
+    CAST(NULL AS BIGINT) AS path_id
+FROM kernel_cells;

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from nsight_suite.errors import SuiteError, UsageError, first_line
-from nsight_suite.evidence.sqltext import quoted
+from nsight_suite.evidence.sqltext import escaped, quoted
 from nsight_suite.evidence.store import Connection, DatabaseError, Store, not_one_query
 from nsight_suite.querying.asking import failing_query, failing_text, interruptible, plain_type, told_apart
 from nsight_suite.querying.catalogue import find_query
@@ -34,7 +34,7 @@ def _copy(store: Store, sql: str, path: Path) -> None:
         f"CAST({quoted(name)} AS VARCHAR) AS {quoted(name)}" if str(kind) != plain_type(kind) else quoted(name)
         for name, kind in zip(names, relation.types, strict=True)
     )
-    target, named = str(path).replace("'", "''"), ", ".join(quoted(name) for name in names)
+    target, named = escaped(path), ", ".join(quoted(name) for name in names)
     copy = (
         f"COPY (SELECT {columns} FROM (\n{query}\n) AS answer({named})) TO '{target}' "
         "(FORMAT parquet, COMPRESSION zstd, USE_TMP_FILE false)"

@@ -960,7 +960,7 @@ def test_a_page_is_recognised_by_its_beginning(text: str, is_ncu: bool) -> None:
 def test_a_thousand_launches_take_bounded_memory(tmp_path: Path) -> None:
     """Cells go through a file; the process keeps no list of them. Another process reads, to be measured.
 
-    Its peak is asked of /proc: `ru_maxrss` survives exec, so that a child would inherit the peak of pytest itself.
+    Its peak is asked of /proc: `ru_maxrss` survives exec, so a child inherits the peak of pytest itself.
     """
     metrics = [f"unit{number}__a_metric.sum" for number in range(300)]
     cells = [f"{number * 7919 % 10**7:,}" for number in range(300)]

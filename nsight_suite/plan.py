@@ -7,8 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from nsight_suite.errors import UsageError
-from nsight_suite.protocol import Case, Protocol, Shape, load
+from nsight_suite.protocol import SESSIONS, Case, Protocol, Shape, load
 from nsight_suite.runfolder import read_json
+
+# The passes whose builds are kept: the kernels as they are measured, and as they are traced.
+KEEPS_BUILDS = ("validate", "trace")
 
 
 @dataclass(frozen=True)
@@ -36,9 +39,19 @@ class Plan:
     def graph_setups(self) -> int:
         return self.protocol.timing["graph_setups"]
 
+    @property
+    def second_session(self) -> bool:
+        """Whether this is the second session of timing: another GPU if there is one, and everything reversed."""
+        return self.pass_name == SESSIONS[1]
+
     def shapes(self) -> tuple[Shape, ...]:
-        """The shapes of the cases, each once, in the order of the cases."""
-        return tuple({case.shape.name: case.shape for case in self.cases}.values())
+        """The shapes of the cases, each once, in the order of the cases; in the second session reversed."""
+        shapes = list({case.shape.name: case.shape for case in self.cases}.values())
+        return tuple(reversed(shapes) if self.second_session else shapes)
+
+    def shuffle_of(self, shape: Shape) -> str:
+        """What, beside the seed, decides the order in which the cases of a shape take turns."""
+        return f"{shape.name}:{self.pass_name}" if self.second_session else shape.name
 
     def cases_at(self, shape: Shape) -> tuple[Case, ...]:
         return tuple(case for case in self.cases if case.shape.name == shape.name)

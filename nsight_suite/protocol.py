@@ -23,19 +23,26 @@ _NAME = re.compile(r"[A-Za-z0-9._-]+")
 # The NVTX domain of every range; profilers are told to look at no other.
 DOMAIN = "nsight_suite"
 
-KNOWN_PASSES = ("validate", "timing", "nsys", "ncu", "ncu-warm", "sanitize")
+# In the order in which a run makes them: a pilot chooses before anything is timed for the record.
+KNOWN_PASSES = (
+    *("validate", "pilot", "timing", "timing-2", "trace", "nsys", "ncu", "ncu-warm", "sanitize"),
+)
+# The passes whose samples enter latency tables: each is a session, a process of its own.
+SESSIONS = ("timing", "timing-2")
+# The passes that look only at shapes that are timed.
+_TIMED = ("pilot", *SESSIONS)
 SUBMISSIONS = ("stream", "graph")
 # Without these neither traffic nor the profiled kernels' time can be judged.
 DEFAULT_METRICS = ("dram__bytes_read.sum", "dram__bytes_write.sum", "gpu__time_duration.sum")
 
 _SECTIONS = (
-    *("experiment", "variants", "needs", "shapes", "fixtures", "tolerances", "timing", "passes", "metrics"),
-    "quick",
+    *("experiment", "variants", "needs", "pilot", "shapes", "fixtures", "tolerances", "timing", "passes"),
+    *("metrics", "quick"),
 )
 # The keys of [timing], each with the least that it may be.
 _TIMING = {"warmups": 0, "rounds": 1, "batch": 1, "graph_setups": 1}
 # The keys of [passes.NAME]: those of every pass, and those of some with what they may be.
-_OPTIONS = ("timeout_s", "invocations", "shapes")
+_OPTIONS = ("timeout_s", "invocations", "shapes", "submissions")
 _NCU_OPTIONS = {
     "cache_control": ("all", "none"),
     "clock_control": ("none", "base"),
@@ -85,7 +92,11 @@ class PassSettings:
 
 @dataclass(frozen=True)
 class Protocol:
-    """A whole protocol. `needs` holds, per variant that needs any, its shared libraries (libcudnn.so.9 …)."""
+    """A whole protocol.
+
+    `needs` holds, per variant that needs any, its shared libraries (libcudnn.so.9 …); `pilot` the groups of
+    variants of which the pass `pilot` takes the fastest.
+    """
 
     name: str
     title: str
@@ -93,6 +104,7 @@ class Protocol:
     seed: int
     variants: Mapping[str, str]
     needs: Mapping[str, tuple[str, ...]]
+    pilot: Mapping[str, tuple[str, ...]]
     submissions: tuple[str, ...]
     shapes: tuple[Shape, ...]
     passes: tuple[PassSettings, ...]
@@ -122,7 +134,7 @@ class Protocol:
         }
 
     def rounds(self, quick: bool) -> int:
-        """Rounds of the timing pass."""
+        """Rounds of a session of timing."""
         return int((self.quick if quick else {}).get("rounds", self.timing["rounds"]))
 
     def invocations(self, name: str, quick: bool) -> int:
@@ -138,13 +150,21 @@ class Protocol:
         raise UsageError(f"The protocol of '{self.name}' has no pass '{name}'.", f"Its passes: {known}.")
 
 
-def cases_of_pass(settings: PassSettings, cases: Sequence[Case]) -> tuple[Case, ...]:
-    """The cases that a pass runs: timing takes timed shapes only; its option `shapes` limits it further."""
-    only = settings.options.get("shapes")
+def cases_of_pass(protocol: Protocol, settings: PassSettings, cases: Sequence[Case]) -> tuple[Case, ...]:
+    """The cases that a pass runs.
+
+    Sessions and the pilot take timed shapes only, the pilot only its candidates; a pass's options `shapes` and
+    `submissions` limit it further.
+    """
+    shapes, submissions = settings.options.get("shapes"), settings.options.get("submissions")
+    candidates = {variant for group in protocol.pilot.values() for variant in group}
     return tuple(
         case
         for case in cases
-        if (only is None or case.shape.name in only) and (settings.name != "timing" or case.shape.timed)
+        if (shapes is None or case.shape.name in shapes)
+        and (submissions is None or case.submission in submissions)
+        and (settings.name not in _TIMED or case.shape.timed)
+        and (settings.name != "pilot" or case.variant in candidates)
     )
 
 
@@ -188,6 +208,7 @@ def _parse(data: Table, sha256: str) -> Protocol:
         seed=head.whole("seed", least=0),
         variants={name: variants.text(name) for name in variants.values},
         needs={needs.among(name, variants.values, "variant"): needs.texts(name) for name in needs.values},
+        pilot=_pilot(data.table("pilot", needed=False), variants.values, head),
         submissions=_each(head, "submissions", SUBMISSIONS, "submission"),
         shapes=tuple(_shape(shapes.table(name), name, counts["batch"]) for name in shapes.values),
         passes=_passes(head, data.table("passes", KNOWN_PASSES, needed=False), shapes.values),
@@ -203,6 +224,13 @@ def _parse(data: Table, sha256: str) -> Protocol:
 
 def _each(table: Table, key: str, known: Collection[str], kind: str) -> tuple[str, ...]:
     return tuple(table.among(name, known, kind) for name in table.texts(key))
+
+
+def _pilot(table: Table, variants: Collection[str], head: Table) -> dict[str, tuple[str, ...]]:
+    groups = {name: _each(table, name, variants, "variant") for name in table.values}
+    if bool(groups) != ("pilot" in head.texts("passes")):
+        raise ValueError("[pilot] and the pass 'pilot' need one another: the groups say what it chooses from")
+    return groups
 
 
 def _shape(table: Table, name: str, batch: int) -> Shape:
@@ -222,6 +250,8 @@ def _pass(tables: Table, name: str, shapes: Collection[str]) -> PassSettings:
     for key in table.values:
         if key == "shapes":
             options[key] = list(_each(table, key, shapes, "shape"))
+        elif key == "submissions":
+            options[key] = list(_each(table, key, SUBMISSIONS, "submission"))
         elif key == "tools":
             options[key] = list(_each(table, key, own[key], "tool"))
         elif key in own:

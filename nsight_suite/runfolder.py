@@ -4,6 +4,7 @@ run.json            what was asked for, and whether the run is complete
 protocol/           the protocol.toml and expected.sql that the run was made with
 passes/NAME.json    one record per finished pass: argv, tools, exit status, duration
 reports/NAME.*      what the passes produced: driver records, nsys exports, ncu reports
+reports/builds/NAME/ what the kernels were made of and into (source, log, PTX, cubin, SASS), and dumps of the graphs
 logs/NAME.log       what the passes printed
 work/NAME/          a pass in progress; moved to reports/ only when it has ended
 evidence/*.parquet  the record
@@ -54,6 +55,9 @@ class RunFolder:
     @property
     def reports(self) -> Path:
         return self.path / "reports"
+
+    def builds(self, pass_name: str) -> Path:
+        return self.reports / "builds" / pass_name
 
     @property
     def logs(self) -> Path:

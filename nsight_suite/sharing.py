@@ -27,6 +27,8 @@ _PASS_KEYS = ("pass", "state", "exit_status", "started_utc", "duration_ns", "opt
 _STEP_KEYS = ("exit_status", "duration_ns", "timed_out")
 # What a copy may tell otherwise: its files are smaller, so their sizes and hashes differ.
 _DIFFERENT = {"artifact": None, "report": "sha256"}
+# Of the builds: everything in them is made from the kernels' sources under names of the suite's own.
+_BUILDS = (".cu", ".cuh", ".log", ".ptx", ".cubin", ".sass", ".dot")
 _PUBLIC = {"device": ("uuid", "name", "driver_version"), "tool": ("name", "version")}
 
 
@@ -95,6 +97,11 @@ def _copy_sources(run: RunFolder, draft: RunFolder) -> None:
     for path in sorted(run.reports.glob("*")):
         if path.is_file() and not path.name.startswith("."):
             reduce_report(path, draft.reports / path.name, requested)
+    for path in sorted(run.reports.glob("builds/*/*")):
+        if path.is_file() and path.suffix in _BUILDS:
+            target = draft.path / path.relative_to(run.path)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(path, target)
     for name, record in run.pass_records().items():
         write_json(draft.passes / f"{name}.json", _pass_record(draft, record))
 

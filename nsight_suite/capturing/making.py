@@ -16,6 +16,7 @@ from nsight_suite.capturing.passes import PLAN_FILE, PassPlan, Step
 from nsight_suite.capturing.process import Ended, end_family, run_child
 from nsight_suite.capturing.records import Progress, RecordsFollower, end_of_records
 from nsight_suite.errors import SuiteError
+from nsight_suite.plan import KEEPS_BUILDS
 from nsight_suite.runfolder import RunFolder, sha256, write_json
 
 Report = Callable[[Progress], None]
@@ -38,6 +39,7 @@ def make_pass(
     work = run.work / plan.name
     reason = unmet or why_failed(plan, results, work, log)
     _keep_outputs(run, plan)
+    _keep_builds(run, plan)
     record = {
         "pass": plan.name,
         "state": "failed" if reason else "ok",
@@ -62,6 +64,7 @@ def forget_pass(run: RunFolder, plan: PassPlan) -> None:
     (run.passes / f"{plan.name}.json").unlink(missing_ok=True)
     for path in (*(run.reports / name for name in plan.outputs), run.logs / f"{plan.name}.log"):
         path.unlink(missing_ok=True)
+    shutil.rmtree(run.builds(plan.name), ignore_errors=True)
     shutil.rmtree(work, ignore_errors=True)
 
 
@@ -78,7 +81,11 @@ def pass_is_finished(run: RunFolder, record: Mapping[str, Any] | None) -> bool:
 
 def artifacts(run: RunFolder, name: str, outputs: tuple[str, ...]) -> list[dict[str, Any]]:
     """The files of a pass that are there, with their hashes. Only driver records are fit for other eyes."""
-    paths = [*(run.reports / output for output in outputs), run.logs / f"{name}.log"]
+    paths = [
+        *(run.reports / output for output in outputs),
+        *sorted(run.builds(name).glob("*")),
+        run.logs / f"{name}.log",
+    ]
     return [
         {
             "path": path.relative_to(run.path).as_posix(),
@@ -153,6 +160,14 @@ def _keep_outputs(run: RunFolder, plan: PassPlan) -> None:
                 (work / name).replace(run.reports / name)
     if records := _records_to_keep(plan.steps, work):
         records.replace(run.reports / f"{plan.name}.jsonl")
+
+
+def _keep_builds(run: RunFolder, plan: PassPlan) -> None:
+    """Source, log, PTX, machine code and its text of every kernel, and the dumps of the graphs."""
+    made = run.work / plan.name / "build"
+    if plan.name in KEEPS_BUILDS and made.is_dir() and not made.is_symlink():
+        run.builds(plan.name).parent.mkdir(parents=True, exist_ok=True)
+        made.replace(run.builds(plan.name))
 
 
 def _is_plain(path: Path) -> bool:

@@ -51,7 +51,7 @@ def select(
     busy = tuple(
         name
         for name in known_passes
-        if (not passes or name in passes) and cases_of_pass(protocol.pass_settings(name), cases)
+        if (not passes or name in passes) and cases_of_pass(protocol, protocol.pass_settings(name), cases)
     )
     if not busy:
         raise UsageError(
@@ -86,7 +86,7 @@ def driver_plan(
         protocol_path=protocol_path,
         kernels=kernels,
         device=device,
-        cases=cases_of_pass(settings, selection.cases),
+        cases=cases_of_pass(protocol, settings, selection.cases),
         rounds=protocol.rounds(selection.quick),
         invocations=protocol.invocations(settings.name, selection.quick),
     )

@@ -46,13 +46,14 @@ def _run(plan: Plan, experiment: Experiment, records: Records, build_folder: Pat
         # Imported here: where CuPy, CUDA bindings or NVTX are missing, the reason still reaches the records.
         from nsight_suite.driving.bench import Bench
         from nsight_suite.driving.checking import CheckFailed
-        from nsight_suite.driving.device import open_device
+        from nsight_suite.driving.device import open_device, other_device
         from nsight_suite.driving.passes import run_pass
     except ImportError as error:
         missing = CannotMeasure(f"The GPU cannot be used from Python: {error}.", _EXTRA)
         return _failed(records, str(missing), COULD_NOT_MEASURE)
     try:
-        run_pass(Bench(plan, open_device(plan.device), records, build_folder), experiment)
+        device = other_device(plan.device) if plan.second_session else plan.device
+        run_pass(Bench(plan, open_device(device), records, build_folder), experiment)
     except CheckFailed as error:
         return _failed(records, str(error), CHECK_FAILED)
     except SuiteError as error:

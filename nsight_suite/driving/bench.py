@@ -12,23 +12,31 @@ from types import ModuleType
 from typing import Any
 
 import cupy
+import numpy as np
 from cuda.bindings import driver
 
-from nsight_suite.driving.build import Build, compile_source
+from nsight_suite.driving.build import OPTIONS, Build, compile_source, write_build
 from nsight_suite.driving.calls import call
 from nsight_suite.driving.device import Device
+from nsight_suite.driving.disassembly import disassemble
 from nsight_suite.driving.launch import Launch, Status, pack_arguments, raise_for
 from nsight_suite.driving.records import Records
+from nsight_suite.driving.tasks import TRACED, TaskLog
 from nsight_suite.errors import UsageError
-from nsight_suite.plan import Plan
+from nsight_suite.plan import KEEPS_BUILDS, Plan
+
+
+_SHARED_LIMIT = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
 
 
 @dataclass(frozen=True)
 class Kernel:
-    """A loaded kernel."""
+    """A loaded kernel, the name of its source and the hash of its machine code."""
 
     name: str
     function: Any
+    source: str
+    cubin_sha256: str
 
 
 class Bench:
@@ -47,34 +55,115 @@ class Bench:
         self._kernels: dict[str, dict[str, Kernel]] = {}
         self._modules: dict[str, ModuleType] = {}
         self._tools: dict[str, str] = {}
+        self._asked: dict[tuple[str, str, int, int], int] = {}
+        self._log = TaskLog() if plan.pass_name == "trace" else None
 
     def wait(self) -> None:
         """Wait for the stream. Raises CudaError for whatever went wrong on it."""
         raise_for(self.synchronize())
 
+    @property
+    def multiprocessors(self) -> int:
+        return self.device.attribute("MULTIPROCESSOR_COUNT")
+
+    @property
+    def shared_bytes_per_multiprocessor(self) -> int:
+        return self.device.attribute("MAX_SHARED_MEMORY_PER_MULTIPROCESSOR")
+
+    @property
+    def shared_bytes_per_block(self) -> int:
+        """The most that a block may ask for; `launch` asks for more than 48 KiB where it must."""
+        return self.device.attribute("MAX_SHARED_MEMORY_PER_BLOCK_OPTIN")
+
+    @property
+    def log(self) -> TaskLog | None:
+        """The task log of the pass `trace`; other passes have none."""
+        return self._log
+
+    @property
+    def task_log(self) -> np.uint64:
+        """The argument of kernels that include trace.cuh: the log's address, or a null pointer."""
+        return self._log.argument if self._log else np.uint64(0)
+
     def kernels(self, file: str) -> Mapping[str, Kernel]:
         """The kernels of a .cu file in the plan's kernels folder, by name; compiled and recorded once."""
         if file not in self._kernels:
-            build = compile_source(self.plan.kernels / file, self.device.architecture)
+            options = (*OPTIONS, TRACED) if self._log else OPTIONS
+            build = compile_source(self.plan.kernels / file, self.device.architecture, options)
             self._keep(build)
             module = call(driver.cuModuleLoadData, build.cubin)
             self._kernels[file] = {
-                kernel.name: Kernel(kernel.name, call(driver.cuModuleGetFunction, module, kernel.name.encode()))
+                kernel.name: Kernel(
+                    kernel.name,
+                    call(driver.cuModuleGetFunction, module, kernel.name.encode()),
+                    file,
+                    build.cubin_sha256,
+                )
                 for kernel in build.kernels
             }
         return self._kernels[file]
 
     def launch(
-        self, kernel: Kernel, grid: Sequence[int], block: Sequence[int], *arguments: Any, shared_bytes: int = 0
+        self,
+        kernel: Kernel,
+        grid: Sequence[int],
+        block: Sequence[int],
+        *arguments: Any,
+        shared_bytes: int = 0,
+        cooperative: bool = False,
     ) -> Launch:
-        """A launch on the bench's stream, its arguments (arrays and NumPy scalars) packed once."""
+        """A launch on the bench's stream, its arguments (arrays and NumPy scalars) packed once.
+
+        `shared_bytes` is dynamic shared memory per block. `cooperative`: all blocks are resident together, or
+        the launch is refused.
+        """
         address, keep = pack_arguments(arguments)
-        enqueue = self.kernel_call(kernel.function, (*_three(grid), *_three(block), shared_bytes), address)
-        return Launch(kernel.name, enqueue, keep=keep)
+        sizes = (*_three(grid), *_three(block), shared_bytes)
+        _allow_shared(kernel, shared_bytes)
+        make = self.cooperative_call if cooperative else self.kernel_call
+        columns = (*(f"{kind}_{axis}" for kind in ("grid", "block") for axis in "xyz"), "dynamic_shared_bytes")
+        planned = {
+            "source": kernel.source,
+            "cubin_sha256": kernel.cubin_sha256,
+            **dict(zip(columns, sizes, strict=True)),
+            "cooperative": cooperative,
+        }
+        return Launch(kernel.name, make(kernel.function, sizes, address), kind="kernel", planned=planned, keep=keep)
+
+    def memset(self, array: Any, byte: int = 0) -> Launch:
+        """A fill of a whole array on the bench's stream: in a graph a node of its own."""
+        enqueue = partial(driver.cuMemsetD8Async, array.data.ptr, byte, array.nbytes, self.device.stream)
+        return Launch("memset", enqueue, kind="memset", planned={"bytes": array.nbytes}, keep=(array,))
+
+    def active_blocks(self, kernel: Kernel, block: Sequence[int], shared_bytes: int = 0) -> int:
+        """How many blocks of this launch shape fit on a multiprocessor at a time, by the occupancy API.
+
+        A capacity limit, recorded as evidence; it says nothing of how many are resident in fact.
+        """
+        threads = int(np.prod(block))
+        asked = (kernel.cubin_sha256, kernel.name, threads, shared_bytes)
+        if asked not in self._asked:
+            _allow_shared(kernel, shared_bytes)
+            ask = driver.cuOccupancyMaxActiveBlocksPerMultiprocessor
+            self._asked[asked] = int(call(ask, kernel.function, threads, shared_bytes))
+            self.records.write(
+                "occupancy",
+                kernel=kernel.name,
+                cubin_sha256=kernel.cubin_sha256,
+                block_threads=threads,
+                dynamic_shared_bytes=shared_bytes,
+                active_blocks=self._asked[asked],
+                multiprocessors=self.multiprocessors,
+            )
+        return self._asked[asked]
 
     def kernel_call(self, function: Any, sizes: Sequence[int], parameters: int) -> Callable[[], Status]:
         """The prepared launch of a kernel. `sizes`: grid x, y, z, block x, y, z, shared bytes."""
         return partial(driver.cuLaunchKernel, function, *sizes, self.device.stream, parameters, 0)
+
+    def cooperative_call(self, function: Any, sizes: Sequence[int], parameters: int) -> Callable[[], Status]:
+        """The same for a launch whose blocks must all be resident together."""
+        return partial(driver.cuLaunchCooperativeKernel, function, *sizes, self.device.stream, parameters)
 
     def graph_call(self, executable: Any) -> Callable[[], Status]:
         """The prepared replay of a graph."""
@@ -121,11 +210,15 @@ class Bench:
                 cubin_sha256=build.cubin_sha256,
                 options=json.dumps(build.options),
             )
-        self._folder.mkdir(parents=True, exist_ok=True)
-        stem = f"{build.source.stem}.{build.architecture}"
-        (self._folder / f"{stem}.log").write_text(build.log, encoding="utf-8")
-        (self._folder / f"{stem}.ptx").write_bytes(build.ptx.rstrip(b"\0"))
-        (self._folder / f"{stem}.cubin").write_bytes(build.cubin)
+        write_build(build, self._folder)
+        if self.plan.pass_name in KEEPS_BUILDS and (reason := disassemble(build, self._folder)):
+            self.records.write("finding", code="no-disassembly", subject=build.source.name, reason=reason)
+
+
+def _allow_shared(kernel: Kernel, shared_bytes: int) -> None:
+    """More dynamic shared memory than 48 KiB must be asked for."""
+    if shared_bytes > 48 << 10:
+        call(driver.cuFuncSetAttribute, kernel.function, _SHARED_LIMIT, shared_bytes)
 
 
 def _three(sizes: Sequence[int]) -> tuple[int, int, int]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -39,9 +39,10 @@ class KernelResources:
 
 @dataclass(frozen=True)
 class Build:
-    """One source compiled for one architecture (sm_90 …)."""
+    """One source compiled for one architecture (sm_90 …). `sources` are it and what it may include, by name."""
 
     source: Path
+    sources: Mapping[str, bytes]
     architecture: str
     options: tuple[str, ...]
     source_sha256: str
@@ -72,7 +73,28 @@ def compile_source(source: Path, architecture: str, options: Sequence[str] = OPT
     hashed = hashlib.sha256(text)
     for name, content in headers.items():
         hashed.update(name.encode() + b"\0" + content)
-    return Build(source, architecture, every_option, hashed.hexdigest(), cubin, ptx, log, resources(log))
+    return Build(
+        source,
+        {source.name: text, **_included(source)},
+        architecture,
+        every_option,
+        hashed.hexdigest(),
+        cubin,
+        ptx,
+        log,
+        resources(log),
+    )
+
+
+def write_build(build: Build, folder: Path) -> None:
+    """Source, compiler's log, PTX and machine code into a folder, which is made if need be."""
+    folder.mkdir(parents=True, exist_ok=True)
+    stem = f"{build.source.stem}.{build.architecture}"
+    for name, text in build.sources.items():
+        (folder / name).write_bytes(text)
+    (folder / f"{stem}.log").write_text(build.log, encoding="utf-8")
+    (folder / f"{stem}.ptx").write_bytes(build.ptx.rstrip(b"\0"))
+    (folder / f"{stem}.cubin").write_bytes(build.cubin)
 
 
 def resources(log: str) -> tuple[KernelResources, ...]:
@@ -99,12 +121,21 @@ def _uncached() -> tuple[str, ...]:
 
 def _headers(source: Path) -> dict[str, bytes]:
     """What may be included, by its name there; `#line` keeps the compiler from naming the working folder."""
-    folder = source.parent
-    places = [(path.name, f"{_ROOT}/{folder.name}", path) for path in sorted(folder.glob("*.cuh"))]
-    places += [(f"../{path.name}", _ROOT, path) for path in sorted(folder.parent.glob("*.cuh"))]
     return {
-        name: f'#line 1 "{place}/{path.name}"\n'.encode() + path.read_bytes() for name, place, path in places
+        f"{above}{path.name}": f'#line 1 "{place}/{path.name}"\n'.encode() + path.read_bytes()
+        for above, place, path in _header_files(source)
     }
+
+
+def _included(source: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for _, _, path in _header_files(source)}
+
+
+def _header_files(source: Path) -> list[tuple[str, str, Path]]:
+    """The headers of a source's folder and of the one above: what stands before their name, place, file."""
+    folder = source.parent
+    here = [("", f"{_ROOT}/{folder.name}", path) for path in sorted(folder.glob("*.cuh"))]
+    return here + [("../", _ROOT, path) for path in sorted(folder.parent.glob("*.cuh"))]
 
 
 def _nvrtc() -> Any:

@@ -23,14 +23,19 @@ class Device:
     cupy_stream: Any
     architecture: str
 
+    def attribute(self, name: str) -> int:
+        """A number that CUDA knows of the device: CU_DEVICE_ATTRIBUTE_`name`."""
+        return _attribute(self.handle, driver.CUdevice_attribute[f"CU_DEVICE_ATTRIBUTE_{name}"])
+
+
+def other_device(ordinal: int) -> int:
+    """The visible GPU after this one; the same one where there is no other. Raises CannotMeasure."""
+    return (ordinal + 1) % max(1, _visible_devices())
+
 
 def open_device(ordinal: int) -> Device:
     """Make a GPU's primary context current and open a stream on it. Raises CannotMeasure."""
-    try:
-        call(driver.cuInit, 0)
-        count = call(driver.cuDeviceGetCount)
-    except (RuntimeError, CannotMeasure) as error:
-        raise CannotMeasure(f"There is no usable NVIDIA GPU: {error}", "Run `nsight-suite doctor`.") from error
+    count = _visible_devices()
     if not 0 <= ordinal < count:
         raise CannotMeasure(
             f"There is no device {ordinal}: this process sees {count}.", "Give another --device."
@@ -43,9 +48,16 @@ def open_device(ordinal: int) -> Device:
     return Device(ordinal, handle, driver.CUstream(stream.ptr), stream, f"sm_{major}{minor}")
 
 
+def _visible_devices() -> int:
+    try:
+        call(driver.cuInit, 0)
+        return int(call(driver.cuDeviceGetCount))
+    except (RuntimeError, CannotMeasure) as error:
+        raise CannotMeasure(f"There is no usable NVIDIA GPU: {error}", "Run `nsight-suite doctor`.") from error
+
+
 def describe(device: Device) -> dict[str, Any]:
     """The columns of the table `device` that CUDA knows."""
-    attributes = driver.CUdevice_attribute
     name: bytes = call(driver.cuDeviceGetName, 256, device.handle)
     major, minor = _capability(device.handle)
     return {
@@ -53,8 +65,8 @@ def describe(device: Device) -> dict[str, Any]:
         "uuid": gpu_uuid(device),
         "name": name.split(b"\0")[0].decode(),
         "compute_capability": f"{major}.{minor}",
-        "multiprocessors": _attribute(device.handle, attributes.CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT),
-        "l2_bytes": _attribute(device.handle, attributes.CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE),
+        "multiprocessors": device.attribute("MULTIPROCESSOR_COUNT"),
+        "l2_bytes": device.attribute("L2_CACHE_SIZE"),
         "memory_bytes": int(call(driver.cuDeviceTotalMem, device.handle)),
         "cuda_driver_version": int(call(driver.cuDriverGetVersion)),
     }

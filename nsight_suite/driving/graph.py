@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from cuda.bindings import driver
@@ -58,6 +59,12 @@ def make_graph(stream: Any, submit: Callable[[], object]) -> Graph:
     executable = instantiate(captured)
     upload(executable, stream)
     return Graph(captured, executable)
+
+
+def dump(captured: Any, path: Path) -> None:
+    """Have the driver write the graph as DOT: a second witness of its nodes."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    call(driver.cuGraphDebugDotPrint, captured, str(path).encode(), 0)
 
 
 def nodes(captured: Any) -> list[Node]:

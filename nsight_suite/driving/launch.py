@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,12 +18,15 @@ Status = Any
 class Launch:
     """One prepared piece of device work: `call()` enqueues it and does nothing else.
 
-    `describe` turns a nonzero status into text; `keep` holds what must live as long as the launch.
+    `describe` turns a nonzero status into text; `kind` and `planned` are columns of `planned_launch`; `keep` holds
+    what must live as long as the launch.
     """
 
     name: str
     call: Callable[[], Status]
     describe: Callable[[int], str] = status_name
+    kind: str = "library"
+    planned: Mapping[str, Any] = field(default_factory=dict)
     keep: tuple[Any, ...] = field(default=(), repr=False)
 
     def checked(self) -> None:

@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 
-from nsight_suite.driving import checking, ranges, timing
+from nsight_suite.driving import checking, ranges, tasks, timing
 from nsight_suite.driving.bench import Bench
 from nsight_suite.driving.checking import Loaded
 from nsight_suite.driving.environment import record_copies, record_device, record_state, record_tools
 from nsight_suite.driving.experiment import Experiment
-from nsight_suite.driving.workload import Workload, prepared, record_nodes
+from nsight_suite.driving.launch import raise_for
+from nsight_suite.driving.pilot import choices
+from nsight_suite.driving.workload import Workload, prepared, record_plan
 from nsight_suite.errors import UsageError
-from nsight_suite.protocol import Shape
+from nsight_suite.protocol import SESSIONS, Shape
 
 
 def run_pass(bench: Bench, experiment: Experiment) -> None:
@@ -21,12 +23,12 @@ def run_pass(bench: Bench, experiment: Experiment) -> None:
     measure = _PASSES.get(plan.pass_name)
     if measure is None:
         raise UsageError(f"The driver knows no pass '{plan.pass_name}'.", f"It knows: {', '.join(_PASSES)}.")
-    shapes = [shape for shape in plan.shapes() if shape.timed or plan.pass_name != "timing"]
+    shapes = plan.shapes()
     total, done = sum(len(plan.cases_at(shape)) for shape in shapes), 0
     record_tools(bench)
     record_device(bench)
     record_state(bench, "before")
-    if plan.pass_name == "timing":
+    if plan.pass_name in SESSIONS:
         record_copies(bench)
     for shape in shapes:
         bench.records.progress(done, total, f"{plan.protocol.name} {shape.name}")
@@ -38,7 +40,7 @@ def run_pass(bench: Bench, experiment: Experiment) -> None:
 
 def _drive(bench: Bench, experiment: Experiment, shape: Shape, measure: Callable[[Workload], None]) -> None:
     with prepared(bench, experiment, shape) as workload:
-        record_nodes(workload)
+        record_plan(workload)
         measure(workload)
 
 
@@ -50,6 +52,18 @@ def _validate(workload: Workload) -> None:
     timing.completions(workload, plan.invocations)
     _record_driven(workload, loaded, plan.invocations)
     _check(workload, [plan.protocol.held_out])
+
+
+def _choose(workload: Workload) -> None:
+    """Which variant of each group is fastest here, by samples that enter no other table."""
+    plan = workload.bench.plan
+    loaded = _check(workload, plan.protocol.fixtures[:1])
+    timing.warm_up(workload, plan.warmups)
+    samples = timing.completions(workload, plan.invocations)
+    _record_samples(workload, samples)
+    for row in choices(plan.protocol.pilot, [subject.case for subject in workload.subjects], samples):
+        workload.bench.records.write("choice", **row)
+    _record_driven(workload, loaded, plan.invocations)
 
 
 def _time(workload: Workload) -> None:
@@ -82,6 +96,29 @@ def _nsys(workload: Workload) -> None:
     _record_driven(workload, loaded, plan.invocations)
 
 
+def _trace(workload: Workload) -> None:
+    """The instrumented build, never timed: what its tasks did, beside what the host planned for them."""
+    bench, plan, experiment = workload.bench, workload.bench.plan, workload.experiment
+    if experiment.tasks is None or bench.log is None:
+        raise UsageError(
+            f"The driver of '{plan.protocol.name}' declares no tasks.",
+            "Give its Experiment `tasks`, or leave the pass `trace` out of the protocol.",
+        )
+    loaded = _check(workload, plan.protocol.fixtures[:1])
+    for subject in workload.subjects:
+        case_id = subject.case.case_id
+        stages = experiment.tasks(subject.case.variant, workload.parameters, loaded.inputs)
+        for row in tasks.plan_rows(stages):
+            bench.records.write("task_plan", case_id=case_id, **row)
+        for invocation in range(plan.invocations):
+            bench.log.empty()
+            raise_for(subject.submit())
+            bench.wait()
+            for row in tasks.task_rows(bench.log.read(), stages):
+                bench.records.write("task", case_id=case_id, invocation=invocation, **row)
+    _record_driven(workload, loaded, plan.invocations)
+
+
 def _ncu(workload: Workload) -> None:
     """Under ncu, which replays each kernel: the host's times mean nothing and are thrown away."""
     plan = workload.bench.plan
@@ -93,7 +130,10 @@ def _ncu(workload: Workload) -> None:
 
 _PASSES: dict[str, Callable[[Workload], None]] = {
     "validate": _validate,
+    "pilot": _choose,
     "timing": _time,
+    "timing-2": _time,
+    "trace": _trace,
     "nsys": _nsys,
     "ncu": _ncu,
     "ncu-warm": _ncu,

@@ -59,8 +59,8 @@ def completions(workload: Workload, rounds: int) -> list[Sample]:
     Each round runs every case once, in shuffled order, each inside its NVTX range; the range's own cost lies
     outside the two looks at the clock.
     """
-    subjects, synchronize = workload.subjects, workload.bench.synchronize
-    orders = shuffled_rounds(len(subjects), rounds, workload.bench.plan.seed, workload.shape.name)
+    subjects, synchronize, plan = workload.subjects, workload.bench.synchronize, workload.bench.plan
+    orders = shuffled_rounds(len(subjects), rounds, plan.seed, plan.shuffle_of(workload.shape))
     submits = [subject.submit for subject in subjects]
     entered = [ranges.invocations(subject.case.case_id, rounds) for subject in subjects]
     samples = []
@@ -102,7 +102,8 @@ def batches(workload: Workload, rounds: int) -> list[Sample]:
     batch_event_interval: between the events on the device, waiting for the host included.
     """
     subjects, synchronize, stream = workload.subjects, workload.bench.synchronize, workload.bench.device.stream
-    orders = shuffled_rounds(len(subjects), rounds, workload.bench.plan.seed, f"{workload.shape.name}:batch")
+    plan = workload.bench.plan
+    orders = shuffled_rounds(len(subjects), rounds, plan.seed, f"{plan.shuffle_of(workload.shape)}:batch")
     count = workload.shape.batch
     samples = []
     with _events() as (first, last), _quiet():

@@ -48,9 +48,17 @@ def row_sum(output: Any, reference: Any, tolerances: Mapping[str, float]) -> Che
     return Check("row_sum", reductions.worst_row_sum(output), tolerances["row_sum"], output.size)
 
 
-def same_as_stream(output: Any, stream_output: Any) -> Check:
-    """Number of elements whose bits differ from the output of the stream submission."""
-    return Check("same_as_stream", float(reductions.differing(output, stream_output)), 0.0, output.size)
+def exact(output: Any, reference: Any, tolerances: Mapping[str, float]) -> Check:
+    """Number of elements whose bits differ from the reference's, which has the same type."""
+    if output.dtype != reference.dtype:
+        raise ValueError(f"an exact check of {output.dtype} needs a reference of that type, not {reference.dtype}")
+    return Check("exact", float(reductions.differing(output, reference)), 0.0, output.size)
+
+
+def same_as(whose: str, output: Any, other: Any) -> Check:
+    """Number of elements whose bits differ from those that the stream submission or another variant wrote."""
+    name = "same_as_stream" if whose == "stream" else f"same_as:{whose}"
+    return Check(name, float(reductions.differing(output, other)), 0.0, output.size)
 
 
 def sha256(output: Any) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -11,9 +11,10 @@ import cupy
 
 from nsight_suite.driving import graph, ranges
 from nsight_suite.driving.bench import Bench
-from nsight_suite.driving.experiment import Experiment
+from nsight_suite.driving.experiment import Experiment, HostArrays, Parameters
 from nsight_suite.driving.graph import Graph
 from nsight_suite.driving.launch import Launch, Status, submission_of
+from nsight_suite.driving.validation import generator
 from nsight_suite.errors import UsageError
 from nsight_suite.protocol import Case, Shape
 
@@ -39,6 +40,7 @@ class Workload:
     bench: Bench
     experiment: Experiment
     shape: Shape
+    parameters: Parameters
     arrays: dict[str, Any]
     subjects: tuple[Subject, ...]
 
@@ -54,15 +56,19 @@ def prepared(bench: Bench, experiment: Experiment, shape: Shape) -> Iterator[Wor
     All of it is released when the block ends.
     """
     with ranges.setup():
-        arrays = _allocate(bench, experiment, shape)
+        parameters = {**shape.parameters, "multiprocessors": bench.multiprocessors}
+        arrays = _allocate(bench, experiment, parameters)
         cases = bench.plan.cases_at(shape)
         launches = {
-            variant: _tried(bench, experiment.launches(bench, variant, shape.parameters, arrays))
+            variant: experiment.launches(bench, variant, parameters, arrays)
             for variant in dict.fromkeys(case.variant for case in cases)
         }
+        _fill(bench, experiment, shape, parameters, arrays)
+        for prepared_launches in launches.values():
+            _try(bench, prepared_launches)
         subjects = tuple(_subject(bench, case, launches[case.variant]) for case in cases)
     try:
-        yield Workload(bench, experiment, shape, arrays, subjects)
+        yield Workload(bench, experiment, shape, parameters, arrays, subjects)
     finally:
         for subject in subjects:
             if subject.graph:
@@ -70,9 +76,18 @@ def prepared(bench: Bench, experiment: Experiment, shape: Shape) -> Iterator[Wor
         arrays.clear()
 
 
-def record_nodes(workload: Workload) -> None:
-    """What the graph API says is in each case's graph, as rows of `graph_node`."""
+def record_plan(workload: Workload) -> None:
+    """The device work of each case as it was prepared, and what the graph API says is in its graph."""
     for subject in workload.subjects:
+        for ordinal, launch in enumerate(subject.launches):
+            workload.bench.records.write(
+                "planned_launch",
+                case_id=subject.case.case_id,
+                ordinal=ordinal,
+                kind=launch.kind,
+                name=launch.name,
+                **launch.planned,
+            )
         if subject.graph:
             for ordinal, node in enumerate(graph.nodes(subject.graph.captured)):
                 workload.bench.records.write(
@@ -80,22 +95,46 @@ def record_nodes(workload: Workload) -> None:
                 )
 
 
-def _allocate(bench: Bench, experiment: Experiment, shape: Shape) -> dict[str, Any]:
+def _allocate(bench: Bench, experiment: Experiment, parameters: Parameters) -> dict[str, Any]:
     cupy.get_default_memory_pool().free_all_blocks()  # those of the shape before
     with bench.device.cupy_stream:
         arrays = {
-            name: cupy.zeros(size, dtype) for name, (size, dtype) in experiment.arrays(shape.parameters).items()
+            name: cupy.zeros(size, dtype) for name, (size, dtype) in experiment.arrays(parameters).items()
         }
     bench.wait()
     return arrays
 
 
-def _tried(bench: Bench, launches: Sequence[Launch]) -> Sequence[Launch]:
-    """The launches, after each was made once with its status looked at."""
+def _fill(
+    bench: Bench, experiment: Experiment, shape: Shape, parameters: Parameters, arrays: Mapping[str, Any]
+) -> None:
+    """A fixture into the input arrays: a layout of zeros would let kernels read where nothing is."""
+    fixture = bench.plan.protocol.fixtures[0]
+    put(bench, inputs_of(bench, experiment, shape, parameters, fixture), arrays)
+    bench.wait()
+
+
+def inputs_of(
+    bench: Bench, experiment: Experiment, shape: Shape, parameters: Parameters, fixture: str
+) -> HostArrays:
+    """The input arrays of a fixture at a shape: the same whenever they are asked for."""
+    return experiment.inputs(fixture, parameters, generator(bench.plan.seed, fixture, shape.name))
+
+
+def put(bench: Bench, inputs: HostArrays, arrays: Mapping[str, Any]) -> None:
+    """Copy input arrays to the device. Raises ValueError for one that is not as `arrays` declares it."""
+    for name, values in inputs.items():
+        array = arrays[name]
+        if (values.shape, values.dtype) != (array.shape, array.dtype):
+            raise ValueError(f"input '{name}' does not have the declared shape and type")
+        array.set(values, stream=bench.device.cupy_stream)
+
+
+def _try(bench: Bench, launches: Sequence[Launch]) -> None:
+    """Make each launch once with its status looked at."""
     for launch in launches:
         launch.checked()
     bench.wait()
-    return launches
 
 
 def _subject(bench: Bench, case: Case, launches: Sequence[Launch]) -> Subject:

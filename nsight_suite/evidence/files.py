@@ -33,7 +33,8 @@ def note_missing_report(connection: Connection, run: RunFolder, name: str, recor
 def artifacts(run: RunFolder, records: Mapping[str, PassRecord]) -> Iterator[dict[str, object]]:
     """The rows of `artifact`: every file of protocol/ and reports/ as it is now."""
     private = {entry["path"]: bool(entry["private"]) for entry in _recorded_files(records)}
-    for path in [*files_of(run.protocol.parent), *files_of(run.reports)]:
+    builds = sorted(run.reports.glob("builds/*/*"))
+    for path in [*files_of(run.protocol.parent), *files_of(run.reports), *builds]:
         if path.is_file() and not path.name.startswith("."):
             inside = path.relative_to(run.path).as_posix()
             yield {
@@ -41,7 +42,7 @@ def artifacts(run: RunFolder, records: Mapping[str, PassRecord]) -> Iterator[dic
                 "role": _role(path),
                 "bytes": path.stat().st_size,
                 "sha256": _sha256_if_readable(path),
-                "private": private.get(inside, path.parent.name == "reports"),
+                "private": private.get(inside, path.parent != run.protocol.parent),
             }
 
 
@@ -55,6 +56,8 @@ def _sha256_if_readable(path: Path) -> str | None:
 def _role(path: Path) -> str:
     if path.parent.name == "protocol":
         return "protocol"
+    if path.parent.parent.name == "builds":
+        return "build"
     return {".jsonl": "records", ".log": "log"}.get(path.suffix, "report")
 
 

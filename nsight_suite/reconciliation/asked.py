@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from nsight_suite.protocol import Case, Protocol, cases_of_pass
+from nsight_suite.protocol import SESSIONS, Case, Protocol, cases_of_pass
 from nsight_suite.reconciliation.witnesses import Row
 
 _STEPS = ("capture", "instantiate", "upload")
@@ -29,8 +29,8 @@ def wanted_rows(asked: Mapping[str, Any], protocol: Protocol) -> Iterator[Row]:
         yield _row(name, None, "pass", "", 1)
         yield _row(name, None, "report", "", None)
         settings = protocol.pass_settings(name)
-        mine = cases_of_pass(settings, cases)
-        rounds = protocol.rounds(quick) if name == "timing" else protocol.invocations(name, quick)
+        mine = cases_of_pass(protocol, settings, cases)
+        rounds = protocol.rounds(quick) if name in SESSIONS else protocol.invocations(name, quick)
         if known_making:
             yield from _of_pass(name, mine, settings.options.get("tools", ()), rounds)
         for case in mine:
@@ -50,7 +50,7 @@ def _of_pass(name: str, cases: Sequence[Case], tools: Sequence[str], rounds: int
         yield _row(name, None, "build", variant, None)
     for tool in tools:
         yield _row(name, None, "sanitizer", tool, 1)
-    if name == "timing":
+    if name in SESSIONS:
         yield _row(name, None, "sample", "device_copy", rounds)
 
 
@@ -61,7 +61,8 @@ def _of_case(
     yield "driven", "output hash", 1
     everything = (*protocol.fixtures, protocol.held_out)
     first = protocol.fixtures[:1]
-    fixtures = {"validate": everything, "sanitize": everything, "timing": (*first, protocol.held_out)}
+    around = (*first, protocol.held_out)
+    fixtures = {"validate": everything, "sanitize": everything, **dict.fromkeys(SESSIONS, around)}
     for fixture in fixtures.get(name, first):
         yield "validation", fixture, None
     if case.submission == "graph":
@@ -70,7 +71,9 @@ def _of_case(
         yield "sync", "waits", None
         if case.shape.timed:
             yield "sample", "completion", rounds
-    if name == "timing":
+    if name == "pilot":
+        yield "sample", "completion", rounds
+    if name in SESSIONS:
         for quantity in _PER_ROUND:
             yield "sample", quantity, rounds
         if case.submission == "graph":

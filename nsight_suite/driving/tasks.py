@@ -1,0 +1,104 @@
+"""Task traces: the log that instrumented kernels append to (kernels/trace.cuh), and the plan it is held against."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nsight_suite.errors import SuiteError
+
+# TaskRecord and TaskLog of kernels/trace.cuh.
+RECORD = np.dtype(
+    [
+        *((name, np.uint64) for name in ("start_ns", "end_ns")),
+        *((name, np.uint32) for name in ("stage", "job", "tile", "worker", "multiprocessor", "reserved")),
+    ]
+)
+_HEAD = np.dtype([("records", np.uint64), ("capacity", np.uint64)])
+_NO_TILE = 0xFFFFFFFF
+# One invocation of the largest shapes leaves some ten thousand records; a kernel gone wild must be seen too.
+_CAPACITY = 1 << 18
+
+# The option that makes kernels append to the log.
+TRACED = "-DNSIGHT_SUITE_TRACE=1"
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One stage of the work of an invocation; kernels number stages by their position in the list.
+
+    tiles  the number of tasks of each job, or the number of jobs of one task without a tile
+    after  what must have ended before a task begins: nothing; `job`: all tasks of the same job in the stage before;
+           `stage`: all tasks of the stage before
+    """
+
+    name: str
+    tiles: Sequence[int] | int
+    after: Literal["nothing", "job", "stage"]
+
+    def jobs(self) -> Iterator[tuple[int, int]]:
+        """Each job with the number of its tasks."""
+        counts = [1] * self.tiles if isinstance(self.tiles, int) else self.tiles
+        for job, tasks in enumerate(counts):
+            yield job, int(tasks)
+
+
+class TaskLog:
+    """The log on the device: emptied before an invocation, read after it."""
+
+    def __init__(self) -> None:
+        import cupy
+
+        self._memory = cupy.zeros(_HEAD.itemsize + _CAPACITY * RECORD.itemsize, np.uint8)
+
+    @property
+    def argument(self) -> np.uint64:
+        """What a kernel is given: the log's address."""
+        return np.uint64(self._memory.data.ptr)
+
+    def empty(self) -> None:
+        head = np.array([(0, _CAPACITY)], _HEAD)
+        self._memory[: _HEAD.itemsize].set(head.view(np.uint8))
+
+    def read(self) -> NDArray[Any]:
+        """The records in the order in which they were appended. Raises SuiteError when there were too many."""
+        head = self._memory[: _HEAD.itemsize].get().view(_HEAD)[0]
+        count = int(head["records"])
+        if count > _CAPACITY:
+            raise SuiteError(
+                f"An invocation left {count} task records, more than the log holds ({_CAPACITY}).",
+                "Trace a smaller shape, or look for tasks that run again and again.",
+            )
+        stop = _HEAD.itemsize + count * RECORD.itemsize
+        records: NDArray[Any] = self._memory[_HEAD.itemsize : stop].get().view(RECORD)
+        return records
+
+
+def plan_rows(stages: Sequence[Stage]) -> Iterator[dict[str, Any]]:
+    """Rows of `task_plan`, less pass and case."""
+    for position, stage in enumerate(stages):
+        for job, tasks in stage.jobs():
+            yield {
+                "stage": stage.name,
+                "position": position,
+                "job": job,
+                "tasks": tasks,
+                "tiled": not isinstance(stage.tiles, int),
+                "after": stage.after,
+            }
+
+
+def task_rows(records: NDArray[Any], stages: Sequence[Stage]) -> Iterator[dict[str, Any]]:
+    """Rows of `task`, less pass, case and invocation. A stage that nobody planned goes by its number."""
+    for record in records:
+        stage, tile = int(record["stage"]), int(record["tile"])
+        yield {
+            "stage": stages[stage].name if stage < len(stages) else str(stage),
+            "job": int(record["job"]),
+            "tile": None if tile == _NO_TILE else tile,
+            **{name: int(record[name]) for name in ("worker", "multiprocessor", "start_ns", "end_ns")},
+        }

@@ -41,7 +41,7 @@ class Plan:
 
     @property
     def second_session(self) -> bool:
-        """Whether this is the second session of timing: another GPU if there is one, and everything reversed."""
+        """Whether this is the second session of timing: on another GPU if there is one, the shapes reversed."""
         return self.pass_name == SESSIONS[1]
 
     def shapes(self) -> tuple[Shape, ...]:

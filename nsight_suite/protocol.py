@@ -24,9 +24,7 @@ _NAME = re.compile(r"[A-Za-z0-9._-]+")
 DOMAIN = "nsight_suite"
 
 # In the order in which a run makes them: a pilot chooses before anything is timed for the record.
-KNOWN_PASSES = (
-    *("validate", "pilot", "timing", "timing-2", "trace", "nsys", "ncu", "ncu-warm", "sanitize"),
-)
+KNOWN_PASSES = (*("validate", "pilot", "timing", "timing-2", "trace", "nsys", "ncu", "ncu-warm", "sanitize"),)
 # The passes whose samples enter latency tables: each is a session, a process of its own.
 SESSIONS = ("timing", "timing-2")
 # The passes that look only at shapes that are timed.

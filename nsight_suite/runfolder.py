@@ -4,7 +4,7 @@ run.json            what was asked for, and whether the run is complete
 protocol/           the protocol.toml and expected.sql that the run was made with
 passes/NAME.json    one record per finished pass: argv, tools, exit status, duration
 reports/NAME.*      what the passes produced: driver records, nsys exports, ncu reports
-reports/builds/NAME/ what the kernels were made of and into (source, log, PTX, cubin, SASS), and dumps of the graphs
+reports/builds/NAME/  the kernels' sources, compiler logs, PTX, machine code and SASS; dumps of the graphs
 logs/NAME.log       what the passes printed
 work/NAME/          a pass in progress; moved to reports/ only when it has ended
 evidence/*.parquet  the record

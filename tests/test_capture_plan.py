@@ -59,7 +59,7 @@ def test_an_unknown_name_is_answered_with_the_known_ones(choice: dict[str, list[
 
 def test_timing_takes_timed_shapes_and_a_pass_may_name_its_own():
     def shapes(name: str) -> set[str]:
-        return {case.shape.name for case in cases_of_pass(FAKE.pass_settings(name), FAKE.cases())}
+        return {case.shape.name for case in cases_of_pass(FAKE, FAKE.pass_settings(name), FAKE.cases())}
 
     assert shapes("timing") == {"small", "large"}
     assert shapes("sanitize") == {"odd"}

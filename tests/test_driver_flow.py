@@ -25,9 +25,12 @@ title = "Doubling"
 question = "?"
 seed = 7
 submissions = ["stream", "graph"]
-passes = ["validate", "timing", "nsys", "ncu", "sanitize"]
+passes = ["validate", "pilot", "timing", "timing-2", "trace", "nsys", "ncu", "sanitize"]
 [variants]
 plain = "y = 2 x"
+twin = "the same"
+[pilot]
+any = ["plain", "twin"]
 [shapes]
 small = { count = 8, batch = 4 }
 odd = { count = 3, timed = false }
@@ -56,7 +59,7 @@ class Array(np.ndarray):
             copy_from_device_async=lambda source, size: ctypes.memmove(pointer, source.ptr, size),
         )
 
-    def set(self, values: np.ndarray, stream: object) -> None:
+    def set(self, values: np.ndarray, stream: object = None) -> None:
         self[...] = values
 
     def get(self) -> np.ndarray:
@@ -102,7 +105,7 @@ def memset(pointer: int, value: int, size: int, stream: object) -> tuple[int]:
 def worst_error(output: Any, reference: Any, absolute: float, relative: float) -> float:
     with np.errstate(invalid="ignore"):
         errors = np.abs(output - reference) / (absolute + relative * np.abs(reference))
-    return float(np.nan_to_num(errors, nan=sys.float_info.max).max())
+    return float(np.nan_to_num(errors.astype(np.float64), nan=sys.float_info.max).max())
 
 
 REDUCTIONS = {
@@ -133,7 +136,7 @@ def gpu(monkeypatch: pytest.MonkeyPatch) -> Iterator[Gpu]:
     nvtx.__dict__["annotate"] = lambda *_, **__: nullcontext()
     results: dict[str, Any] = {
         "cuInit": (0,),
-        "cuDeviceGetCount": (0, 1),
+        "cuDeviceGetCount": (0, 2),
         "cuDeviceGet": (0, 0),
         "cuDeviceGetAttribute": (0, 9),
         "cuDeviceGetName": (0, b"Stand-in\0\0"),
@@ -207,14 +210,22 @@ def drive(
         output="y",
     )
 
-    def run(name: str, **changes: Any) -> tuple[int, list[dict[str, Any]]]:
+    def run(
+        name: str, *, variants: tuple[str, ...] = ("plain",), **changes: Any
+    ) -> tuple[int, list[dict[str, Any]]]:
         (tmp_path / "protocol.toml").write_text(PROTOCOL)
+        shapes = ("small",) if name in ("pilot", "timing", "timing-2") else ("small", "odd")
         plan = {
             "pass": name,
             "protocol": str(tmp_path / "protocol.toml"),
             "kernels": str(tmp_path),
             "device": 0,
-            "cases": [f"double:plain:{s}:{shape}" for shape in ("small", "odd") for s in ("stream", "graph")],
+            "cases": [
+                f"double:{variant}:{submission}:{shape}"
+                for shape in shapes
+                for variant in variants
+                for submission in ("stream", "graph")
+            ],
             "rounds": 3,
             "invocations": 2,
         }
@@ -317,7 +328,7 @@ def test_an_element_that_is_never_written_stops_every_pass(drive: Any, gpu: Gpu,
     assert of(records, "driven") == []
     assert records[-1]["state"] == "failed"
     assert "double:plain:stream:small is wrong" in records[-1]["reason"]
-    assert "finite is 1, at most 0 allowed" in records[-1]["reason"]
+    assert "finite of y is 1, at most 0 allowed" in records[-1]["reason"]
     failed = [check for check in of(records, "validation") if not check["passed"]]
     assert [(check["check"], check["worst"]) for check in failed] == [
         ("finite", 1.0),
@@ -377,3 +388,174 @@ def test_progress_ends_with_all_cases_done(drive: Any) -> None:
     progress = of(drive("ncu")[1], "_progress")
     assert [(step["done"], step["total"]) for step in progress] == [(0, 4), (2, 4), (4, 4)]
     assert progress[0]["what"] == "double small"
+
+
+def doubling(gpu: Gpu, factors: dict[str, np.float32]) -> Any:
+    """Launches of `y = factor * x`, each variant with a factor of its own."""
+
+    def launches(bench: Any, variant: str, parameters: Any, on: Any) -> list[Any]:
+        def double() -> None:
+            on["y"][...] = on["x"] * factors[variant]
+
+        return [bench.library_call("double", lambda: gpu.enqueue(double), str)]
+
+    return launches
+
+
+def test_variants_that_must_be_alike_are_held_against_the_first(drive: Any, gpu: Gpu) -> None:
+    twice, nearly = np.float32(2), np.nextafter(np.float32(2), np.float32(3))  # within tolerance, other bits
+    alike = (("plain", "twin"),)
+    same = doubling(gpu, {"plain": twice, "twin": twice})
+    status, records = drive("validate", variants=("plain", "twin"), launches=same, alike=alike)
+    assert status == 0
+    compared = {(r["case_id"], r["check"], r["passed"]) for r in of(records, "validation") if ":" in r["check"]}
+    assert compared == {
+        (f"double:twin:{submission}:{shape}", "same_as:plain", True)
+        for submission in ("stream", "graph")
+        for shape in ("small", "odd")
+    }
+    other = doubling(gpu, {"plain": twice, "twin": nearly})
+    status, records = drive("validate", variants=("plain", "twin"), launches=other, alike=alike)
+    assert status == 1
+    assert "same_as:plain of y is 8, at most 0 allowed" in records[-1]["reason"]
+    # Without the declaration both are right within the tolerance.
+    assert drive("validate", variants=("plain", "twin"), launches=other)[0] == 0
+
+
+def test_a_group_begins_with_its_first_variant_that_is_there(drive: Any, gpu: Gpu) -> None:
+    alone = doubling(gpu, {"twin": np.float32(2)})
+    status, records = drive("validate", variants=("twin",), launches=alone, alike=(("plain", "twin"),))
+    assert status == 0
+    assert not [r for r in of(records, "validation") if ":" in r["check"]]
+
+
+def test_every_named_array_is_checked(drive: Any, gpu: Gpu) -> None:
+    from nsight_suite.driving import validation
+
+    def arrays(parameters: Any) -> dict[str, Any]:
+        return dict.fromkeys(("x", "half", "y"), ((parameters["count"],), np.float32))
+
+    def launches(bench: Any, variant: str, parameters: Any, on: Any) -> list[Any]:
+        def double() -> None:
+            on["half"][...] = on["x"]
+            on["y"][...] = on["x"] * 2
+
+        return [bench.library_call("double", lambda: gpu.enqueue(double), str)]
+
+    declared = {
+        "arrays": arrays,
+        "launches": launches,
+        "checks": {"y": (validation.error,), "half": (validation.exact,)},
+    }
+    wrong = drive(
+        "validate", **declared, reference=lambda _, given: {"y": given["x"] * 2, "half": given["x"] / 2}
+    )
+    assert wrong[0] == 1
+    assert "exact of half is 8" in wrong[1][-1]["reason"]
+    status, records = drive(
+        "validate", **declared, reference=lambda _, given: {"y": given["x"] * 2, "half": given["x"]}
+    )
+    assert status == 0
+    assert {(r["array"], r["check"]) for r in of(records, "validation")} == {
+        ("y", "error"), ("half", "exact"), ("y", "same_as_stream"), ("half", "same_as_stream")
+    }  # fmt: skip
+
+
+def test_a_memset_is_planned_and_enqueued_like_a_kernel(drive: Any, gpu: Gpu) -> None:
+    def launches(bench: Any, variant: str, parameters: Any, on: Any) -> list[Any]:
+        def double() -> None:
+            on["y"][...] = on["x"] * 2
+
+        return [bench.memset(on["y"]), bench.library_call("double", lambda: gpu.enqueue(double), str)]
+
+    records = drive("validate", launches=launches)[1]
+    planned = [r for r in of(records, "planned_launch") if r["case_id"] == "double:plain:stream:small"]
+    assert [(r["ordinal"], r["kind"], r["name"], r.get("bytes")) for r in planned] == [
+        (0, "memset", "memset", 32),
+        (1, "library", "double", None),
+    ]
+
+
+def test_a_pilot_chooses_by_its_own_samples(drive: Any, gpu: Gpu) -> None:
+    twice = np.float32(2)
+    launches = doubling(gpu, {"plain": twice, "twin": twice})
+    records = drive("pilot", variants=("plain", "twin"), launches=launches)[1]
+    rows = of(records, "choice")
+    assert Counter((row["submission"], row["group_name"]) for row in rows) == {
+        ("stream", "any"): 2,
+        ("graph", "any"): 2,
+    }
+    for submission in ("stream", "graph"):
+        mine = [row for row in rows if row["submission"] == submission]
+        assert [row["chosen"] for row in sorted(mine, key=lambda row: row["median_ns"])] == [True, False]
+        for row in mine:
+            case_id = f"double:{row['variant']}:{submission}:small"
+            durations = [s["duration_ns"] for s in of(records, "sample") if s["case_id"] == case_id]
+            assert row["rounds"] == len(durations) == 2
+            assert row["median_ns"] == sum(durations) / 2
+
+
+def test_the_second_session_is_on_the_other_gpu_with_an_order_of_its_own(drive: Any) -> None:
+    first, second = drive("timing")[1], drive("timing-2")[1]
+    assert [of(records, "device")[0]["ordinal"] for records in (first, second)] == [0, 1]
+    assert len(of(first, "sample")) == len(of(second, "sample"))
+    assert {sample["pass"] for sample in of(second, "sample")} == {"timing-2"}
+
+
+def test_a_trace_is_held_in_records_beside_its_plan(drive: Any, gpu: Gpu) -> None:
+    from nsight_suite.driving.tasks import RECORD, Stage
+
+    def launches(bench: Any, variant: str, parameters: Any, on: Any) -> list[Any]:
+        head = bench.log._memory[:16].view(np.uint64)
+        body = bench.log._memory[16 : 16 + 2 * RECORD.itemsize].view(RECORD)
+
+        def double() -> None:
+            on["y"][...] = on["x"] * 2
+            head[0] += 2
+            body[0] = (100, 130, 0, 0, 0xFFFFFFFF, 5, 7, 0)
+            body[1] = (131, 150, 9, 1, 3, 6, 8, 0)
+
+        return [bench.library_call("double", lambda: gpu.enqueue(double), str)]
+
+    status, records = drive(
+        "trace", launches=launches, tasks=lambda *_: [Stage("A", 2, "nothing"), Stage("B", [2, 1], "job")]
+    )
+    assert status == 0
+    case_id = "double:plain:stream:small"
+    planned = [r for r in of(records, "task_plan") if r["case_id"] == case_id]
+    assert [(r["stage"], r["job"], r["tasks"], r["tiled"], r["after"]) for r in planned] == [
+        ("A", 0, 1, False, "nothing"),
+        ("A", 1, 1, False, "nothing"),
+        ("B", 0, 2, True, "job"),
+        ("B", 1, 1, True, "job"),
+    ]
+    ran = [r for r in of(records, "task") if r["case_id"] == case_id and r["invocation"] == 1]
+    assert [
+        (r["stage"], r["job"], r["tile"], r["worker"], r["multiprocessor"], r["start_ns"]) for r in ran
+    ] == [
+        ("A", 0, None, 5, 7, 100),
+        ("9", 1, 3, 6, 8, 131),  # a stage that nobody planned
+    ]
+
+
+def test_an_experiment_without_tasks_cannot_be_traced(drive: Any) -> None:
+    status, records = drive("trace")
+    assert status == 2
+    assert "declares no tasks" in records[-1]["reason"]
+
+
+def test_an_overfull_task_log_is_told(drive: Any, gpu: Gpu) -> None:
+    from nsight_suite.driving.tasks import Stage
+
+    def launches(bench: Any, variant: str, parameters: Any, on: Any) -> list[Any]:
+        head = bench.log._memory[:16].view(np.uint64)
+
+        def double() -> None:
+            on["y"][...] = on["x"] * 2
+            head[0] += 1 << 40
+
+        return [bench.library_call("double", lambda: gpu.enqueue(double), str)]
+
+    status, records = drive("trace", launches=launches, tasks=lambda *_: [Stage("A", 1, "nothing")])
+    assert status == 2
+    assert "more than the log holds" in records[-1]["reason"]

@@ -55,6 +55,8 @@ def changed(folder: Path, old: str, new: str) -> Path:
         ("absolute = 1e-7", "absolute = '1e-7'", "[tolerances] absolute must be a number"),
         ("{ nsys = 1 }", "1", "[quick.invocations] must be a table, not 1"),
         ("[quick]", "[needs]\nplian = ['libx.so']\n[quick]", "[needs] names the unknown variant 'plian'"),
+        ("[quick]", "[pilot]\nany = ['plain']\n[quick]", "[pilot] and the pass 'pilot' need one another"),
+        ("[quick]", "[pilot]\nany = ['plian']\n[quick]", "[pilot] names the unknown variant 'plian'"),
         ('name = "fake"', 'name = "a/b"', "the name 'a/b' may hold only letters"),
     ],
 )
@@ -78,9 +80,8 @@ def test_a_pass_may_be_told_nothing(tmp_path: Path):
 
 
 def test_the_shipped_protocols_are_good():
-    paths = [
-        *data_root().glob("capture/*/protocol.toml"),
-        *data_root().glob("examples/*/protocol/protocol.toml"),
-    ]
-    assert [load(path).name for path in paths] == ["row"] * len(paths)
-    assert paths
+    shipped = sorted(data_root().glob("capture/*/protocol.toml"))
+    assert "row" in [path.parent.name for path in shipped]
+    assert [load(path).name for path in shipped] == [path.parent.name for path in shipped]
+    for path in data_root().glob("examples/*/protocol/protocol.toml"):
+        assert path.parts[-3] == f"{load(path).name}-h200"

@@ -25,7 +25,6 @@ from nsight_suite.driving.tasks import TRACED, TaskLog
 from nsight_suite.errors import UsageError
 from nsight_suite.plan import KEEPS_BUILDS, Plan
 
-
 _SHARED_LIMIT = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
 
 
@@ -128,7 +127,9 @@ class Bench:
             **dict(zip(columns, sizes, strict=True)),
             "cooperative": cooperative,
         }
-        return Launch(kernel.name, make(kernel.function, sizes, address), kind="kernel", planned=planned, keep=keep)
+        return Launch(
+            kernel.name, make(kernel.function, sizes, address), kind="kernel", planned=planned, keep=keep
+        )
 
     def memset(self, array: Any, byte: int = 0) -> Launch:
         """A fill of a whole array on the bench's stream: in a graph a node of its own."""

@@ -76,7 +76,8 @@ def check(workload: Workload, subject: Subject, loaded: Loaded) -> None:
         )
     if failed := [(array, found) for array, found in made if not found.passed]:
         told = "; ".join(
-            f"{found.name} of {array} is {found.worst:g}, at most {found.limit:g} allowed" for array, found in failed
+            f"{found.name} of {array} is {found.worst:g}, at most {found.limit:g} allowed"
+            for array, found in failed
         )
         raise CheckFailed(
             f"{case.case_id} is wrong on the fixture '{loaded.fixture}': {told}.",
@@ -111,9 +112,7 @@ def _copies(workload: Workload) -> dict[str, Any]:
     return copies
 
 
-def _held_against(
-    workload: Workload, whose: str, others: Mapping[str, Any]
-) -> Iterator[tuple[str, Check]]:
+def _held_against(workload: Workload, whose: str, others: Mapping[str, Any]) -> Iterator[tuple[str, Check]]:
     for name, other in others.items():
         yield name, validation.same_as(whose, workload.arrays[name], other)
 

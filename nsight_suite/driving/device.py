@@ -25,7 +25,7 @@ class Device:
 
     def attribute(self, name: str) -> int:
         """A number that CUDA knows of the device: CU_DEVICE_ATTRIBUTE_`name`."""
-        return _attribute(self.handle, driver.CUdevice_attribute[f"CU_DEVICE_ATTRIBUTE_{name}"])
+        return _attribute(self.handle, getattr(driver.CUdevice_attribute, f"CU_DEVICE_ATTRIBUTE_{name}"))
 
 
 def other_device(ordinal: int) -> int:

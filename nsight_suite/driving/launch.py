@@ -18,8 +18,8 @@ Status = Any
 class Launch:
     """One prepared piece of device work: `call()` enqueues it and does nothing else.
 
-    `describe` turns a nonzero status into text; `kind` and `planned` are columns of `planned_launch`; `keep` holds
-    what must live as long as the launch.
+    `describe` turns a nonzero status into text; `kind` and `planned` are columns of `planned_launch`; `keep`
+    holds what must live as long as the launch.
     """
 
     name: str

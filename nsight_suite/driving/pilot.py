@@ -13,7 +13,7 @@ from nsight_suite.protocol import Case
 def choices(
     groups: Mapping[str, Sequence[str]], cases: Sequence[Case], samples: Sequence[Sample]
 ) -> Iterator[dict[str, Any]]:
-    """Rows of `choice`, less the pass: each candidate of each group, per submission, at the one shape of `cases`.
+    """Rows of `choice`, less the pass: each candidate of each group per submission, at the shape of `cases`.
 
     Of equal medians the candidate that the protocol names first is taken.
     """

@@ -1,4 +1,4 @@
-"""Task traces: the log that instrumented kernels append to (kernels/trace.cuh), and the plan it is held against."""
+"""Task traces: the log that instrumented kernels append to (kernels/trace.cuh), and the plan beside it."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ class Stage:
     """One stage of the work of an invocation; kernels number stages by their position in the list.
 
     tiles  the number of tasks of each job, or the number of jobs of one task without a tile
-    after  what must have ended before a task begins: nothing; `job`: all tasks of the same job in the stage before;
-           `stage`: all tasks of the stage before
+    after  what must have ended before a task begins: nothing; `job`: all tasks of the same job in the stage
+           before; `stage`: all tasks of the stage before
     """
 
     name: str

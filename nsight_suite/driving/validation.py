@@ -51,7 +51,9 @@ def row_sum(output: Any, reference: Any, tolerances: Mapping[str, float]) -> Che
 def exact(output: Any, reference: Any, tolerances: Mapping[str, float]) -> Check:
     """Number of elements whose bits differ from the reference's, which has the same type."""
     if output.dtype != reference.dtype:
-        raise ValueError(f"an exact check of {output.dtype} needs a reference of that type, not {reference.dtype}")
+        raise ValueError(
+            f"an exact check of {output.dtype} needs a reference of that type, not {reference.dtype}"
+        )
     return Check("exact", float(reductions.differing(output, reference)), 0.0, output.size)
 
 

@@ -10,6 +10,8 @@
 -- completion_ns      host time until all were done, per invocation, median in ns
 -- event_interval_ns  time between the CUDA events around the batch, per invocation, median in ns; it may hold time in
 --                    which the device waited for the host, so it is no kernel duration
+--
+-- Of the first session (pass timing) where a run has two.
 SELECT
     c.case_id,
     c.variant,

@@ -6,6 +6,8 @@
 -- median_ns          median duration in ns
 -- bytes_per_second   bytes over the median duration
 -- fastest_bytes_per_second  bytes over the smallest duration
+--
+-- Of the first session (pass timing) where a run has two.
 SELECT
     (SELECT max(uuid) FROM device WHERE pass = 'timing') AS device_uuid,
     bytes,

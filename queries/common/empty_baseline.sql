@@ -6,7 +6,7 @@
 -- p10_ns     10th percentile of the samples in ns
 -- p90_ns     90th percentile of the samples in ns
 --
--- It is shown, never subtracted.
+-- It is shown, never subtracted. Of the first session (pass timing).
 SELECT
     s.case_id,
     count(*) AS samples,

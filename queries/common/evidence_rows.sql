@@ -21,6 +21,21 @@ UNION ALL SELECT pass, case_id, 'driven', 'output hash', count(output_sha256) FR
 UNION ALL SELECT pass, case_id, 'sample', quantity, count(duration_ns) FROM sample GROUP BY ALL
 UNION ALL SELECT pass, case_id, 'graph_setup', step, count(duration_ns) FROM graph_setup GROUP BY ALL
 UNION ALL SELECT pass, case_id, 'graph_node', '', count(*) FROM graph_node GROUP BY ALL
-UNION ALL SELECT pass, case_id, 'validation', fixture, count(passed) FROM validation GROUP BY ALL
+UNION ALL SELECT pass, case_id, 'planned_launch', '', count(*) FROM planned_launch GROUP BY ALL
+UNION ALL SELECT pass, case_id, 'graph_dot', '', count(*) FROM graph_dot GROUP BY ALL
+UNION ALL SELECT pass, case_id, 'task_plan', '', count(*) FROM task_plan GROUP BY ALL
+UNION ALL SELECT pass, case_id, 'task', '', count(*) FROM task GROUP BY ALL
+UNION ALL SELECT h.pass, c.case_id, 'choice', h.group_name, count(h.median_ns)
+    FROM choice AS h
+    JOIN variant_case AS c ON c.variant = h.variant AND c.submission = h.submission AND c.shape = h.shape
+    GROUP BY ALL
+UNION ALL SELECT pass, case_id, 'validation', fixture, count(passed)
+    FROM validation
+    WHERE "check" NOT LIKE 'same_as:%'
+    GROUP BY ALL
+UNION ALL SELECT pass, case_id, 'validation', fixture || ' against variants', count(passed)
+    FROM validation
+    WHERE "check" LIKE 'same_as:%'
+    GROUP BY ALL
 UNION ALL SELECT pass, case_id, 'sync', 'waits', count(DISTINCT range_id) FROM invocation_sync GROUP BY ALL
 ORDER BY ALL

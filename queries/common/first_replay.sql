@@ -7,6 +7,8 @@
 -- first_replay_ns  completion of the first replay after instantiation and upload, median in ns
 -- steady_ns        median completion of the steady rounds in ns; NULL when not measured
 -- ratio            first over steady
+--
+-- Of the first session (pass timing) where a run has two.
 WITH steady AS (
     SELECT case_id, median(duration_ns) AS median_ns
     FROM sample

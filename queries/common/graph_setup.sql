@@ -8,6 +8,8 @@
 -- median_ns  median in ns
 -- min_ns     smallest in ns
 -- max_ns     largest in ns
+--
+-- Of the first session (pass timing) where a run has two.
 SELECT
     c.case_id,
     c.variant,

@@ -11,7 +11,8 @@
 -- min_ns     smallest sample in ns
 -- max_ns     largest sample in ns
 --
--- Completion runs from just before submission to the return of synchronisation.
+-- Completion runs from just before submission to the return of synchronisation. This is the first session
+-- (pass timing); session_completion tells of every session.
 SELECT
     c.case_id,
     c.variant,

@@ -7,12 +7,13 @@
 -- launches           launching calls on its thread
 -- kernels            kernels launched inside it
 -- memory_operations  copies and fills launched inside it
+-- memsets            of these, fills; in a replay the memset nodes that ran
 WITH launched AS (
     SELECT pass, range_id, count(*) AS launches FROM invocation_launch GROUP BY pass, range_id
 ), run_kernels AS (
     SELECT pass, range_id, count(*) AS kernels FROM invocation_kernel GROUP BY pass, range_id
 ), moved AS (
-    SELECT l.pass, l.range_id, count(*) AS operations
+    SELECT l.pass, l.range_id, count(*) AS operations, count(*) FILTER (m.kind = 'memset') AS memsets
     FROM memory_operation AS m
     JOIN invocation_launch AS l ON l.pass = m.pass AND l.launch_id = m.launch_id
     GROUP BY l.pass, l.range_id
@@ -24,7 +25,8 @@ SELECT
     i.end_ns - i.start_ns AS duration_ns,
     coalesce(l.launches, 0) AS launches,
     coalesce(k.kernels, 0) AS kernels,
-    coalesce(m.operations, 0) AS memory_operations
+    coalesce(m.operations, 0) AS memory_operations,
+    coalesce(m.memsets, 0) AS memsets
 FROM invocation AS i
 LEFT JOIN launched AS l ON l.pass = i.pass AND l.range_id = i.range_id
 LEFT JOIN run_kernels AS k ON k.pass = i.pass AND k.range_id = i.range_id

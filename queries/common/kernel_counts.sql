@@ -13,13 +13,25 @@
 -- ncu_invocations         invocations of which ncu profiled single kernels; NULL when it profiled none
 -- ncu_min                 fewest kernels in an invocation by ncu (pass ncu); NULL when unknown
 -- ncu_max                 most kernels in an invocation by ncu (pass ncu); NULL when unknown
+-- expected_memsets        memsets per invocation that the experiment declares; NULL when it declares nothing
+-- nsys_memsets_min        fewest memsets in an invocation by nsys; NULL when unknown
+-- nsys_memsets_max        most memsets in an invocation by nsys; NULL when unknown
 --
--- A replay that was traced as a whole graph leaves no kernels: their number is then unknown, not zero.
+-- A replay that was traced as a whole graph leaves no kernels: their number is then unknown, not zero. A memset
+-- is no kernel.
 WITH per_range AS (
     SELECT i.pass, i.case_id, i.range_id, count(k.kernel_id) AS kernels
     FROM invocation AS i
     LEFT JOIN invocation_kernel AS k ON k.pass = i.pass AND k.range_id = i.range_id
     GROUP BY i.pass, i.case_id, i.range_id
+), set_per_range AS (
+    SELECT i.case_id, i.pass, i.range_id, count(m.launch_id) AS memsets
+    FROM invocation AS i
+    LEFT JOIN invocation_launch AS l ON l.pass = i.pass AND l.range_id = i.range_id
+    LEFT JOIN memory_operation AS m ON m.pass = l.pass AND m.launch_id = l.launch_id AND m.kind = 'memset'
+    GROUP BY i.case_id, i.pass, i.range_id
+), nsys_sets AS (
+    SELECT case_id, min(memsets) AS fewest, max(memsets) AS most FROM set_per_range GROUP BY case_id
 ), replayed AS (
     SELECT DISTINCT case_id FROM invocation_launch WHERE kind = 'graph'
 ), nsys AS (
@@ -55,9 +67,13 @@ SELECT
     CASE WHEN NOT nsys.unknown THEN nsys.most END AS nsys_max,
     ncu.invocations AS ncu_invocations,
     ncu.fewest AS ncu_min,
-    ncu.most AS ncu_max
+    ncu.most AS ncu_max,
+    e.memset_nodes AS expected_memsets,
+    CASE WHEN NOT nsys.unknown THEN nsys_sets.fewest END AS nsys_memsets_min,
+    CASE WHEN NOT nsys.unknown THEN nsys_sets.most END AS nsys_memsets_max
 FROM variant_case AS c
 LEFT JOIN expected AS e ON e.case_id = c.case_id
 LEFT JOIN nsys ON nsys.case_id = c.case_id
+LEFT JOIN nsys_sets ON nsys_sets.case_id = c.case_id
 LEFT JOIN ncu ON ncu.case_id = c.case_id
 ORDER BY c.case_order

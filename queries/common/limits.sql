@@ -14,6 +14,8 @@
 -- busy_over_completion      busy_ns over completion_ns: near 1 the host's latency is device time
 -- launches                  launching calls per invocation under nsys, median
 -- l2_bytes                  size of the device's L2 cache
+--
+-- Completions and the copy are those of the first session (pass timing) where a run has two.
 WITH copied AS (
     SELECT 1e9 * bytes / median(duration_ns) AS bytes_per_second
     FROM sample

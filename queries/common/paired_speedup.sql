@@ -11,7 +11,7 @@
 -- difference_ns         case minus baseline, median of the per-round differences in ns
 --
 -- Variants may differ in the number of kernels and in the storage of intermediates at once; a ratio of times alone
--- attributes to neither.
+-- attributes to neither. The rounds are those of the first session (pass timing).
 WITH completion AS (
     SELECT c.*, s.round, s.duration_ns
     FROM sample AS s

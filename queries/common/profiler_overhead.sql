@@ -10,6 +10,8 @@
 -- profiled_ns        median completion in the nsys pass in ns; enters no latency table
 -- factor             profiled over unprofiled
 -- extra_ns           profiled minus unprofiled in ns
+--
+-- Of the first session (pass timing) where a run has two.
 WITH medians AS (
     SELECT
         case_id,

@@ -49,9 +49,18 @@ WITH nsys AS (
     JOIN variant_case AS c ON c.case_id = k.range_name
     WHERE k.workload = 'kernel' AND k.metric LIKE 'launch\_\_%' ESCAPE '\'
     GROUP BY c.variant, c.shape, w.short_name
+), compiled AS (
+    -- A build is known by its source, which may be that of several variants: these are told by what they launch.
+    SELECT variant, kernel, registers_per_thread, local_bytes_per_thread FROM build WHERE pass <> 'trace'
+    UNION ALL
+    SELECT c.variant, b.kernel, b.registers_per_thread, b.local_bytes_per_thread
+    FROM planned_launch AS p
+    JOIN variant_case AS c ON c.case_id = p.case_id
+    JOIN build AS b ON b.pass = p.pass AND b.kernel = p.name AND b.cubin_sha256 = p.cubin_sha256
+    WHERE p.pass <> 'trace'
 ), built AS (
     SELECT variant, kernel, max(registers_per_thread) AS registers, max(local_bytes_per_thread) AS local
-    FROM build
+    FROM compiled
     GROUP BY variant, kernel
 ), joined AS (
     -- Tools write the same name in different ways (`ops::` or not, `(int)2` or `2`).

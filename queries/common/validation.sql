@@ -1,8 +1,9 @@
--- One row per pass, case and check of the output arrays.
+-- One row per pass, case, array and check of the arrays that a case writes.
 --
 -- pass      name of the pass
 -- case_id   experiment:variant:submission:shape
--- check     finite, nonnegative, error, row_sum, same_as_stream …
+-- array     name of the array; NULL in runs that were recorded before arrays had names
+-- check     finite, nonnegative, error, row_sum, exact, same_as_stream, same_as:VARIANT …
 -- fixtures  inputs checked
 -- held_out  how many of them were kept back until after the measurements
 -- failed    inputs whose check failed
@@ -11,6 +12,7 @@
 SELECT
     v.pass,
     v.case_id,
+    v.array,
     v.check,
     count(*) AS fixtures,
     count(*) FILTER (v.held_out) AS held_out,
@@ -19,5 +21,5 @@ SELECT
     max(v.limit) AS limit
 FROM validation AS v
 LEFT JOIN variant_case AS c ON c.case_id = v.case_id
-GROUP BY v.pass, v.case_id, v.check, c.case_order
-ORDER BY v.pass, c.case_order, v.case_id, v.check
+GROUP BY v.pass, v.case_id, v.array, v.check, c.case_order
+ORDER BY v.pass, c.case_order, v.case_id, v.array NULLS FIRST, v.check

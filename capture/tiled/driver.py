@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -181,8 +181,8 @@ def launches(bench: Bench, variant: str, parameters: Parameters, on: DeviceArray
                 f"the {parameters['tiles_long']} tiles of a long row.",
                 "Take a device with more multiprocessors, or leave the variant out with --variants.",
             )
-        arguments = (*computed, np.int32(tiles), on["arrivals"], on["flags"], log)
-        return [bench.launch(kernel, (blocks,), BLOCK, *arguments, cooperative=True)]
+        counted = (np.int32(tiles), on["arrivals"], on["flags"], log)
+        return [bench.launch(kernel, (blocks,), BLOCK, *computed, *counted, cooperative=True)]
     raise ValueError(f"tiled has no variant '{variant}'")
 
 
@@ -200,7 +200,7 @@ def workers(bench: Bench, kernel: Kernel, parameters: Parameters) -> int:
 def tasks(variant: str, parameters: Parameters, given: HostArrays) -> Sequence[Stage]:
     """A and C per tile of each row, B per row. Only `queue` and `dataflow` let a row go on before others."""
     tiles = np.diff(given["row_tile"]).tolist()
-    after = "stage" if variant in ("separate", "phased") else "job"
+    after: Literal["stage", "job"] = "stage" if variant in ("separate", "phased") else "job"
     return [Stage("A", tiles, "nothing"), Stage("B", len(tiles), after), Stage("C", tiles, after)]
 
 

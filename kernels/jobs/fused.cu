@@ -11,5 +11,8 @@
 extern "C" __global__ void __launch_bounds__(VALUES) jobs_fused(
     const unsigned* x, const unsigned* iterations, volatile unsigned* a, unsigned* y, unsigned second,
     TaskLog* log) {
-    both_stages(x, iterations, a, y, second, blockIdx.x, log);
+    const Interval first = stage_a(x, iterations, a, blockIdx.x);
+    const Interval then = stage_b(a, y, second, blockIdx.x);
+    record(log, first, STAGE_A, blockIdx.x);
+    record(log, then, STAGE_B, blockIdx.x);
 }

@@ -58,16 +58,7 @@ __device__ inline Interval stage_b(const volatile unsigned* a, unsigned* y, unsi
     return {begun, task_clock()};
 }
 
+// Called when both stages have ended where one kernel runs both, so that writing a record delays no stage.
 __device__ inline void record(TaskLog* log, Interval ran, unsigned stage, unsigned job) {
     if (threadIdx.x == 0) task_record(log, ran.begun, ran.ended, stage, job, NO_TILE, blockIdx.x);
-}
-
-// Both stages of one job. Records are appended when both have ended, so that writing one delays no stage.
-__device__ inline void both_stages(
-    const unsigned* x, const unsigned* iterations, volatile unsigned* a, unsigned* y, unsigned second,
-    unsigned job, TaskLog* log) {
-    const Interval first = stage_a(x, iterations, a, job);
-    const Interval then = stage_b(a, y, second, job);
-    record(log, first, STAGE_A, job);
-    record(log, then, STAGE_B, job);
 }

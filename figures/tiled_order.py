@@ -56,7 +56,9 @@ def draw(tables: Mapping[str, pd.DataFrame]) -> Figure:
         else:
             axes.set_visible(False)
     handles, labels = grid[0, 0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside upper right", ncols=len(labels), frameon=False)
+    figure.legend(
+        handles, labels, loc="outside upper right", ncols=len(labels), frameon=False, handlelength=1.2
+    )
     titled(figure, f"Order of tasks at {shape}", _caption(tables))
     return figure
 

@@ -1,10 +1,10 @@
--- One row per control of a megakernel, shape and submission: what it costs against the form that it is a control of.
+-- One row per control of a megakernel, shape and submission: what it costs against the form that it controls.
 --
 -- shape          name of the problem size
 -- row_count      rows of the array
 -- submission     stream or graph
--- kind           retention: less is kept for the store, same binary and launch shape; launch: an ordinary launch of the same
---                kernel instead of a cooperative one
+-- kind           retention: less is kept for the store, same binary and launch shape; launch: an ordinary launch
+--                of the same kernel instead of a cooperative one
 -- control        variant of the control
 -- against        variant that it is compared with
 -- sessions       sessions that timed both

@@ -7,18 +7,19 @@
 -- logical_read_bytes   bytes that the variant's kernels must read, each kernel's inputs once
 -- logical_write_bytes  bytes that the variant's kernels must write, each kernel's outputs once
 --
--- Baseline: nine kernels, of which eight read a whole array and five write one; the numbers of rows are read four
--- times and written four times. Local: each of three kernels reads x, the last one writes y; the statistics of the tiles
--- (8 bytes each) are written once and read twice, their sums (4 bytes) written and read once. A tile has 4096 floats, or 1024
--- when the whole array has fewer than 2^20.
+-- Baseline: nine kernels, of which eight read a whole array and five write one; the numbers of rows are read
+-- four times and written four times. Local: each of three kernels reads x, the last one writes y; the
+-- statistics of the tiles (8 bytes each) are written once and read twice, their sums (4 bytes) written and read
+-- once. A tile has 4096 floats, or 1024 when the whole array has fewer than 2^20.
 --
--- Mega: x in, y out. What its blocks tell one another inside the kernel (12 to 24 bytes each) is no input and no output, and
--- neither is the second look at x of mega_grid_reload another input.
+-- Mega: x in, y out. What its blocks tell one another inside the kernel (12 to 24 bytes each) is no input and
+-- no output, and neither is the second look at x of mega_grid_reload another input.
 --
--- A mega launch holds as many rows as have all their tiles in shared memory at once, one tile per multiprocessor. A row
--- of 131072 floats is 512 KiB: four blocks of up to 227 KB (compute capability 9 to 11) or 163 KB (8.0, 8.7), sixteen of 64 KB
--- (7.5), eight of about 96 KB (others). Where the device is unknown, the launches that the driver planned are taken: then the
--- count is held against itself on that side, and against nsys, ncu and the graph API still.
+-- A mega launch holds as many rows as have all their tiles in shared memory at once, one tile per
+-- multiprocessor. A row of 131072 floats is 512 KiB: four blocks of up to 227 KB (compute capability 9 to 11)
+-- or 163 KB (8.0, 8.7), sixteen of 64 KB (7.5), eight of about 96 KB (others). Where the device is unknown, the
+-- launches that the driver planned are taken: then the count is held against itself on that side, and against
+-- nsys, ncu and the graph API still.
 WITH gpu AS (
     SELECT
         max(multiprocessors) AS multiprocessors,
@@ -66,7 +67,8 @@ SELECT
     CAST(CASE WHEN submission = 'graph' THEN launches END AS BIGINT) AS graph_nodes,
     CASE
         WHEN variant = 'baseline' THEN [
-            'square', 'mean_square', 'inverse_rms', 'row_max', 'subtract', 'scale', 'exponential', 'row_sum', 'divide'
+            'square', 'mean_square', 'inverse_rms', 'row_max', 'subtract',
+            'scale', 'exponential', 'row_sum', 'divide'
         ]
         WHEN variant = 'local' THEN ['local_statistics', 'local_sums', 'local_normalise']
         WHEN variant LIKE 'mega_grid%' THEN ['mega_grid' FOR launch IN range(launches)]

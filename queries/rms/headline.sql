@@ -16,8 +16,8 @@
 -- ratio          local_ns over mega_ns: above 1 the megakernel is faster
 -- faster         mega, local, or neither
 --
--- The choice comes from the pilot's samples alone, made before these sessions. The ratio compares two ways to cut the
--- operator that differ in the number of kernels and in the storage of intermediates at once.
+-- The choice comes from the pilot's samples alone, made before these sessions. The ratio compares two ways to cut
+-- the operator that differ in the number of kernels and in the storage of intermediates at once.
 WITH medians AS (
     SELECT s.pass, c.case_id, quantile_cont(s.duration_ns, 0.5) AS median_ns
     FROM sample AS s
@@ -58,7 +58,8 @@ WITH medians AS (
         max(mega_times.median_ns) AS mega_high_ns
     FROM cells
     JOIN (SELECT DISTINCT pass FROM medians) AS session ON true
-    LEFT JOIN medians AS baseline_times ON baseline_times.pass = session.pass AND baseline_times.case_id = baseline_id
+    LEFT JOIN medians AS baseline_times
+        ON baseline_times.pass = session.pass AND baseline_times.case_id = baseline_id
     LEFT JOIN medians AS local_times ON local_times.pass = session.pass AND local_times.case_id = local_id
     LEFT JOIN medians AS mega_times ON mega_times.pass = session.pass AND mega_times.case_id = mega_id
     LEFT JOIN (SELECT DISTINCT pass, uuid FROM device) AS device ON device.pass = session.pass

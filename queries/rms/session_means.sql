@@ -10,7 +10,7 @@
 -- mean_ns     mean of the sessions' medians in ns
 -- low_ns      smallest of the sessions' medians in ns
 -- high_ns     largest of the sessions' medians in ns
--- chosen      whether the pilot chose this form of the megakernel here; NULL for what it did not have to choose from
+-- chosen      whether the pilot chose this form of the megakernel here; NULL where it did not try the variant
 WITH medians AS (
     SELECT pass, case_id, count(*) AS samples, quantile_cont(duration_ns, 0.5) AS median_ns
     FROM sample

@@ -102,6 +102,12 @@ def memset(pointer: int, value: int, size: int, stream: object) -> tuple[int]:
     return (0,)
 
 
+def dump(captured: list[Any], path: bytes, flags: int) -> tuple[int]:
+    label = 'shape="octagon" label="0\ndouble\n"'
+    Path(path.decode()).write_text("\n".join(f'"graph_1_node_{n}"[{label}];' for n in range(len(captured))))
+    return (0,)
+
+
 def worst_error(output: Any, reference: Any, absolute: float, relative: float) -> float:
     with np.errstate(invalid="ignore"):
         errors = np.abs(output - reference) / (absolute + relative * np.abs(reference))
@@ -165,6 +171,7 @@ def gpu(monkeypatch: pytest.MonkeyPatch) -> Iterator[Gpu]:
     monkeypatch.setattr(driver, "cuGraphInstantiate", lambda captured, flags: (0, captured))
     monkeypatch.setattr(driver, "cuGraphLaunch", fake.replay)
     monkeypatch.setattr(driver, "cuMemsetD8Async", memset)
+    monkeypatch.setattr(driver, "cuGraphDebugDotPrint", dump)
     toolkit = "nsight_suite.driving"
     before = {name: module for name, module in sys.modules.items() if name.startswith(toolkit)}
     before |= {name: sys.modules[name] for name in ("cupy", "nvtx") if name in sys.modules}
@@ -239,7 +246,15 @@ def drive(
 
 
 def of(records: list[dict[str, Any]], table: str) -> list[dict[str, Any]]:
-    return [record for record in records if record["table"] == table]
+    """The rows of a table; those of a block one by one."""
+    rows = []
+    for record in records:
+        if record["table"] == table:
+            block = record.pop("_rows", None)
+            columns = block or {}
+            each = [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
+            rows += [record] if block is None else [{**record, **row} for row in each]
+    return rows
 
 
 def test_timing_keeps_every_sample_of_the_timed_shapes(drive: Any) -> None:
@@ -474,6 +489,16 @@ def test_a_memset_is_planned_and_enqueued_like_a_kernel(drive: Any, gpu: Gpu) ->
         (0, "memset", "memset", 32),
         (1, "library", "double", None),
     ]
+
+
+def test_the_driver_s_own_dump_of_a_graph_is_kept_and_counted(drive: Any, tmp_path: Path) -> None:
+    records = drive("validate")[1]
+    assert [(row["case_id"], row["kind"], row["nodes"]) for row in of(records, "graph_dot")] == [
+        ("double:plain:graph:small", "kernel", 1),
+        ("double:plain:graph:odd", "kernel", 1),
+    ]
+    assert (tmp_path / "build" / "double-plain-graph-small.dot").is_file()
+    assert of(drive("timing")[1], "graph_dot") == []
 
 
 def test_a_pilot_chooses_by_its_own_samples(drive: Any, gpu: Gpu) -> None:

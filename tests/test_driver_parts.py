@@ -196,3 +196,49 @@ def test_without_its_packages_the_driver_says_what_is_missing(tmp_path: Path) ->
     assert (end["table"], end["state"]) == ("_end", "failed")
     assert "cupy" in end["reason"]
     assert "pip install '.[cuda13]'" in end["reason"]
+
+
+DUMP = """digraph dot {
+subgraph cluster_1 {
+label="graph_1" graph[style="dashed"];
+"graph_1_node_0"[style="solid" shape="invtrapezium"label="0
+MEMSET
+(0,256)
+"];
+
+"graph_1_node_1"[style="bold" shape="octagon" label="1
+probe_kernel
+"];
+
+"graph_1_node_2"[style="bold" shape="octagon" label="2
+MEMSET
+"];
+
+"graph_1_node_3"[style="solid" shape="trapezium"label="3
+MEMCPY
+(DtoD,256)
+"];
+
+"graph_1_node_0" -> "graph_1_node_1";
+"graph_1_node_1" -> "graph_1_node_2";
+}
+}
+"""
+
+
+def test_a_dump_of_a_graph_tells_kinds_of_nodes() -> None:
+    """As the driver 580 writes it on an H200; even a kernel called MEMSET is a kernel."""
+    from nsight_suite.driving.graph import dumped_kinds
+
+    assert dumped_kinds(DUMP) == {"kernel": 2, "memset": 1, "memcpy": 1}
+
+
+def test_a_block_of_records_is_one_line(tmp_path: Path) -> None:
+    with Records(tmp_path / "r.jsonl", "trace") as records:
+        records.write_block("task", {"job": [0, 1], "tile": [None, 3]}, case_id="a:b:graph:c", invocation=0)
+        with pytest.raises(ValueError, match="unequal lengths"):
+            records.write_block("task", {"job": [0, 1], "tile": [3]})
+        with pytest.raises(ValueError, match="no column kind"):
+            records.write_block("task", {"kind": [0]})
+    (line,) = (tmp_path / "r.jsonl").read_text().splitlines()
+    assert json.loads(line)["_rows"] == {"job": [0, 1], "tile": [None, 3]}

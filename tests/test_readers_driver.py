@@ -240,3 +240,23 @@ def test_without_a_summary_the_errors_are_unknown_not_zero(
     sanitizer_log.read(connection, path, "sanitize")
     assert rows(connection, "SELECT tool, errors, summary FROM sanitizer") == [("synccheck", None, None)]
     assert findings(connection) == [("no-sanitizer-summary", "sanitize.synccheck.log")]
+
+
+def test_a_block_becomes_its_rows(connection: store.Connection, tmp_path: Path) -> None:
+    block = {"stage": ["A", "B"], "job": [0, 0], "tile": [None, 3], "start_ns": [5, "six"]}
+    lines = [
+        {"table": "task", "pass": "trace", "case_id": "jobs:queue:graph:ragged", "invocation": 0, "_rows": block},
+        {"table": "task", "pass": "trace", "_rows": {"job": [1, 2], "tile": [1]}},
+        {"table": "task", "pass": "trace", "_rows": 7},
+        {"table": "_end", "state": "ok"},
+    ]
+    path = tmp_path / "trace.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    driver_records.read(connection, path, "trace")
+    sql = "SELECT case_id, invocation, stage, job, tile, start_ns FROM task ORDER BY ALL"
+    assert connection.execute(sql).fetchall() == [
+        ("jobs:queue:graph:ragged", 0, "A", 0, None, 5),
+        ("jobs:queue:graph:ragged", 0, "B", 0, 3, None),
+    ]
+    found = connection.execute("SELECT code, subject FROM finding ORDER BY ALL").fetchall()
+    assert found == [("bad-block", "task"), ("bad-value", "task.start_ns")]

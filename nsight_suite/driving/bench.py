@@ -50,7 +50,7 @@ class Bench:
         self.device = device
         self.records = records
         self.synchronize = self.synchronize_call()
-        self._folder = folder
+        self.folder = folder
         self._kernels: dict[str, dict[str, Kernel]] = {}
         self._modules: dict[str, ModuleType] = {}
         self._tools: dict[str, str] = {}
@@ -211,8 +211,8 @@ class Bench:
                 cubin_sha256=build.cubin_sha256,
                 options=json.dumps(build.options),
             )
-        write_build(build, self._folder)
-        if self.plan.pass_name in KEEPS_BUILDS and (reason := disassemble(build, self._folder)):
+        write_build(build, self.folder)
+        if self.plan.pass_name in KEEPS_BUILDS and (reason := disassemble(build, self.folder)):
             self.records.write("finding", code="no-disassembly", subject=build.source.name, reason=reason)
 
 

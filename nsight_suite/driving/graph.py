@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +13,7 @@ from cuda.bindings import driver
 
 from nsight_suite.driving.calls import call
 
+_DUMPED = re.compile(r'^"graph_\d+_node_\d+"\s*\[.*?shape="(\w+)"\s*label="\d+\n([^\n"]*)', re.MULTILINE)
 _KERNEL = driver.CUgraphNodeType.CU_GRAPH_NODE_TYPE_KERNEL
 
 
@@ -65,6 +68,18 @@ def dump(captured: Any, path: Path) -> None:
     """Have the driver write the graph as DOT: a second witness of its nodes."""
     path.parent.mkdir(parents=True, exist_ok=True)
     call(driver.cuGraphDebugDotPrint, captured, str(path).encode(), 0)
+
+
+def dumped_kinds(dot: str) -> Counter[str]:
+    """How many nodes of each kind a dump of the driver holds.
+
+    A kernel is an octagon labelled with its number and name; any other node's label has its kind in its second
+    line: `label="0\nMEMSET\n(0,256)\n"`.
+    """
+    kinds: Counter[str] = Counter()
+    for shape, kind in _DUMPED.findall(dot):
+        kinds["kernel" if shape == "octagon" else kind.lower()] += 1
+    return kinds
 
 
 def nodes(captured: Any) -> list[Node]:

@@ -108,14 +108,22 @@ def _trace(workload: Workload) -> None:
     for subject in workload.subjects:
         case_id = subject.case.case_id
         stages = experiment.tasks(subject.case.variant, workload.parameters, loaded.inputs)
-        for row in tasks.plan_rows(stages):
-            bench.records.write("task_plan", case_id=case_id, **row)
+        for position, stage in enumerate(stages):
+            bench.records.write_block(
+                "task_plan",
+                tasks.plan_columns(stage),
+                case_id=case_id,
+                stage=stage.name,
+                position=position,
+                tiled=not isinstance(stage.tiles, int),
+                after=stage.after,
+            )
         for invocation in range(plan.invocations):
             bench.log.empty()
             raise_for(subject.submit())
             bench.wait()
-            for row in tasks.task_rows(bench.log.read(), stages):
-                bench.records.write("task", case_id=case_id, invocation=invocation, **row)
+            columns = tasks.task_columns(bench.log.read(), stages)
+            bench.records.write_block("task", columns, case_id=case_id, invocation=invocation)
     _record_driven(workload, loaded, plan.invocations)
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, TextIO
 
 from nsight_suite.errors import SuiteError
-from nsight_suite.evidence.tables import tables
+from nsight_suite.evidence.tables import BLOCK, tables
 
 
 class Records:
@@ -34,12 +35,18 @@ class Records:
 
         Raises ValueError for a table or column that the evidence does not have: the driver's author erred.
         """
-        declared = tables().get(table)
-        if declared is None:
-            raise ValueError(f"the evidence has no table '{table}'")
-        if unknown := sorted(set(columns) - set(declared.column_names)):
-            raise ValueError(f"table '{table}' has no column {', '.join(unknown)}")
+        _check(table, columns)
         self._line({"table": table, "pass": self._pass_name, **columns})
+
+    def write_block(self, table: str, columns: Mapping[str, Sequence[Any]], **same: Any) -> None:
+        """Many rows of `table` in one line, column by column; `same` holds what is the same in all of them.
+
+        For what comes by the thousands. Raises ValueError as `write` does, and for columns of unequal lengths.
+        """
+        _check(table, {**columns, **same})
+        if len({len(values) for values in columns.values()}) > 1:
+            raise ValueError(f"the columns for '{table}' have unequal lengths")
+        self._line({"table": table, "pass": self._pass_name, **same, BLOCK: dict(columns)})
 
     def progress(self, done: int, total: int, what: str) -> None:
         """Say how far the pass is: `done` of `total` steps, and what is next."""
@@ -57,3 +64,11 @@ class Records:
         # allow_nan=False: NaN is no JSON, and a reader would have to guess what it stands for.
         self._file.write(json.dumps(row, allow_nan=False) + "\n")
         self._file.flush()
+
+
+def _check(table: str, columns: Mapping[str, Any]) -> None:
+    declared = tables().get(table)
+    if declared is None:
+        raise ValueError(f"the evidence has no table '{table}'")
+    if unknown := sorted(set(columns) - set(declared.column_names)):
+        raise ValueError(f"table '{table}' has no column {', '.join(unknown)}")

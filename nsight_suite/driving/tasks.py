@@ -78,27 +78,17 @@ class TaskLog:
         return records
 
 
-def plan_rows(stages: Sequence[Stage]) -> Iterator[dict[str, Any]]:
-    """Rows of `task_plan`, less pass and case."""
-    for position, stage in enumerate(stages):
-        for job, tasks in stage.jobs():
-            yield {
-                "stage": stage.name,
-                "position": position,
-                "job": job,
-                "tasks": tasks,
-                "tiled": not isinstance(stage.tiles, int),
-                "after": stage.after,
-            }
+def plan_columns(stage: Stage) -> dict[str, list[int]]:
+    """Columns of `task_plan` that differ from job to job."""
+    jobs = list(stage.jobs())
+    return {"job": [job for job, _ in jobs], "tasks": [tasks for _, tasks in jobs]}
 
 
-def task_rows(records: NDArray[Any], stages: Sequence[Stage]) -> Iterator[dict[str, Any]]:
-    """Rows of `task`, less pass, case and invocation. A stage that nobody planned goes by its number."""
-    for record in records:
-        stage, tile = int(record["stage"]), int(record["tile"])
-        yield {
-            "stage": stages[stage].name if stage < len(stages) else str(stage),
-            "job": int(record["job"]),
-            "tile": None if tile == _NO_TILE else tile,
-            **{name: int(record[name]) for name in ("worker", "multiprocessor", "start_ns", "end_ns")},
-        }
+def task_columns(records: NDArray[Any], stages: Sequence[Stage]) -> dict[str, list[Any]]:
+    """Columns of `task`, less pass, case and invocation. A stage that nobody planned goes by its number."""
+    names = dict(enumerate(stage.name for stage in stages))
+    return {
+        "stage": [names.get(number, str(number)) for number in records["stage"].tolist()],
+        "tile": [None if tile == _NO_TILE else tile for tile in records["tile"].tolist()],
+        **{name: records[name].tolist() for name in ("job", "worker", "multiprocessor", "start_ns", "end_ns")},
+    }

@@ -14,8 +14,10 @@ from nsight_suite.driving.bench import Bench
 from nsight_suite.driving.experiment import Experiment, HostArrays, Parameters
 from nsight_suite.driving.graph import Graph
 from nsight_suite.driving.launch import Launch, Status, submission_of
+from nsight_suite.driving.records import Records
 from nsight_suite.driving.validation import generator
 from nsight_suite.errors import UsageError
+from nsight_suite.plan import KEEPS_BUILDS
 from nsight_suite.protocol import Case, Shape
 
 
@@ -77,22 +79,33 @@ def prepared(bench: Bench, experiment: Experiment, shape: Shape) -> Iterator[Wor
 
 
 def record_plan(workload: Workload) -> None:
-    """The device work of each case as it was prepared, and what the graph API says is in its graph."""
+    """The device work of each case as it was prepared, and what its graph holds by two witnesses."""
     for subject in workload.subjects:
-        for ordinal, launch in enumerate(subject.launches):
-            workload.bench.records.write(
-                "planned_launch",
-                case_id=subject.case.case_id,
-                ordinal=ordinal,
-                kind=launch.kind,
-                name=launch.name,
-                **launch.planned,
-            )
+        _record_launches(workload.bench.records, subject)
         if subject.graph:
-            for ordinal, node in enumerate(graph.nodes(subject.graph.captured)):
-                workload.bench.records.write(
-                    "graph_node", case_id=subject.case.case_id, ordinal=ordinal, kind=node.kind, name=node.name
-                )
+            _record_nodes(workload.bench, subject.case.case_id, subject.graph)
+
+
+def _record_launches(records: Records, subject: Subject) -> None:
+    for ordinal, launch in enumerate(subject.launches):
+        records.write(
+            "planned_launch",
+            case_id=subject.case.case_id,
+            ordinal=ordinal,
+            kind=launch.kind,
+            name=launch.name,
+            **launch.planned,
+        )
+
+
+def _record_nodes(bench: Bench, case_id: str, made: Graph) -> None:
+    for ordinal, node in enumerate(graph.nodes(made.captured)):
+        bench.records.write("graph_node", case_id=case_id, ordinal=ordinal, kind=node.kind, name=node.name)
+    if bench.plan.pass_name in KEEPS_BUILDS:
+        path = bench.folder / f"{case_id.replace(':', '-')}.dot"
+        graph.dump(made.captured, path)
+        for kind, nodes in sorted(graph.dumped_kinds(path.read_text(encoding="utf-8")).items()):
+            bench.records.write("graph_dot", case_id=case_id, kind=kind, nodes=nodes)
 
 
 def _allocate(bench: Bench, experiment: Experiment, parameters: Parameters) -> dict[str, Any]:

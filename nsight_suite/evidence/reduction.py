@@ -12,6 +12,7 @@ import sqlite3
 from collections.abc import Collection, Sequence
 from contextlib import closing
 from pathlib import Path
+from typing import cast
 
 from nsight_suite.errors import BadReport
 from nsight_suite.evidence.paths import without_paths
@@ -22,7 +23,7 @@ from nsight_suite.evidence.readers.nsys_diagnosis import telling_words
 from nsight_suite.evidence.readers.nsys_export import VARCHAR, Columns, SqliteExport, find, opened
 from nsight_suite.evidence.readers.nsys_processes import listed_processes
 from nsight_suite.evidence.readers.workloads import wanted
-from nsight_suite.evidence.tables import tables
+from nsight_suite.evidence.tables import BLOCK, tables
 
 # Beside its metrics, what tells a workload apart. Process Name and Host Name stay behind.
 _NCU_COLUMNS = frozenset(
@@ -69,9 +70,25 @@ def _reduced_record(text: str) -> str:
         known = ("state", "reason") if table == "_end" else ()
     reduced: dict[str, object] = {"table": without_paths(table)}
     for name, value in record.items():
-        kept = value if name in known else None
-        reduced[without_paths(name)] = without_paths(kept) if isinstance(kept, str) else kept
+        if name == BLOCK:
+            reduced[BLOCK] = _reduced_block(value, known)
+        else:
+            reduced[without_paths(name)] = _without_paths(value) if name in known else None
     return json.dumps(reduced)
+
+
+def _reduced_block(block: object, known: Collection[str]) -> object:
+    """The known columns of a block; one that is none stays none."""
+    if not driver_records.is_block(block):
+        return None
+    return {
+        without_paths(name): [_without_paths(value) if name in known else None for value in values]
+        for name, values in cast(dict[str, list[object]], block).items()
+    }
+
+
+def _without_paths(value: object) -> object:
+    return without_paths(value) if isinstance(value, str) else value
 
 
 def reduce_nsys(source: Path, target: Path) -> None:

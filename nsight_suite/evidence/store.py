@@ -10,6 +10,7 @@ import json
 import os
 import tempfile
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -93,7 +94,12 @@ def bare_connection() -> duckdb.DuckDBPyConnection:
 
 def answering_connection() -> duckdb.DuckDBPyConnection:
     """The same for a question, which takes half of the machine's memory at most, and no more than 4 GB."""
-    return _connect(":memory:", {**_CONFIG, **_limits()})
+    # DuckDB takes a good 30 ms to start and leaves Python alone meanwhile: time to read what any store needs.
+    with ThreadPoolExecutor(1) as aside:
+        starting = aside.submit(_connect, ":memory:", {**_CONFIG, **_limits()})
+        tables()
+        shared_views()
+        return starting.result()
 
 
 def empty_store(folder: Path | None = None, memory_limit: str | None = None) -> duckdb.DuckDBPyConnection:

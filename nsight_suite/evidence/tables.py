@@ -8,6 +8,9 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+# In a driver's record, the key of the columns of many rows: {"stage": ["A", "B"], "job": [0, 0]}.
+BLOCK = "_rows"
+
 
 @dataclass(frozen=True)
 class Column:

@@ -13,13 +13,13 @@ from nsight_suite.errors import BadReport
 from nsight_suite.evidence.notes import Doubt, note_doubts, note_report
 from nsight_suite.evidence.paths import without_paths
 from nsight_suite.evidence.store import Connection, insert_rows
-from nsight_suite.evidence.tables import tables
+from nsight_suite.evidence.tables import BLOCK, tables
 
 # Tables that a driver may fill. What the profilers saw comes from their reports alone.
 TABLES = frozenset(
     {
         *("tool", "device", "device_state", "driven", "sample", "graph_setup", "graph_node", "build"),
-        *("validation", "task", "finding"),
+        *("validation", "finding", "planned_launch", "occupancy", "choice", "graph_dot", "task", "task_plan"),
     }
 )
 _PYTHON_TYPES: dict[str, type | tuple[type, ...]] = {
@@ -49,7 +49,8 @@ def read(connection: Connection, path: Path, pass_name: str) -> None:
             # Where several drivers wrote, one that failed is not made good by the next.
             end = end if end and end.get("state") != "ok" else record
         elif table in TABLES:
-            rows.setdefault(table, []).append(_fitting(table, record, pass_name, doubts))
+            mine = rows.setdefault(table, [])
+            mine += [_fitting(table, row, pass_name, doubts) for row in _each(table, record, doubts)]
         elif not table.startswith("_"):
             doubts["unknown-table", without_paths(f"{path.name}: table {table}")] += 1
     for table, found in rows.items():
@@ -78,6 +79,7 @@ _REASONS = {
     "bad-line": "not a JSON object, so it was left out.",
     "unknown-table": "no table of the evidence, so it was left out.",
     "unknown-column": "no column of that table, so its values were left out.",
+    "bad-block": "columns that are no lists of one length, so the rows were left out.",
     "bad-value": "a value of the wrong type, read as NULL.",
     "no-duration": "a measurement without its duration.",
     "other-pass": "named another pass than the file, and count as this one's.",
@@ -94,6 +96,28 @@ def _records(lines: list[str], doubts: Counter[tuple[str, str]]) -> Iterator[dic
             yield record
         elif number < len(lines):  # a last line that was cut is told by the missing end
             doubts["bad-line", f"line {number}"] += 1
+
+
+def _each(table: str, record: dict[str, Any], doubts: Counter[tuple[str, str]]) -> Iterator[dict[str, Any]]:
+    """The rows of a record: itself, or those of the block in it."""
+    if BLOCK not in record:
+        yield record
+        return
+    block = record.pop(BLOCK)
+    if not is_block(block):
+        doubts["bad-block", table] += 1
+        return
+    for values in zip(*block.values(), strict=True):
+        yield {**record, **dict(zip(block, values, strict=True))}
+
+
+def is_block(block: object) -> bool:
+    """Whether this is a table's columns: lists of one length by name."""
+    return (
+        isinstance(block, dict)
+        and all(isinstance(values, list) for values in block.values())
+        and len({len(values) for values in block.values()}) <= 1
+    )
 
 
 def _fitting(

@@ -6,6 +6,9 @@ real H200 shows. `make_run(folder, edit=fault)` hands the rows of every table to
 
     def fault(tables):
         tables["kernel"] = [row for row in tables["kernel"] if row["kernel_id"] != 7]
+
+`make_run(folder, whole=True)` has every pass that a protocol can ask for: a pilot, a second session on another
+GPU, a trace; and each invocation of `staged` begins with a memset.
 """
 
 from __future__ import annotations
@@ -13,13 +16,14 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from nsight_suite import __version__, protocol
 from nsight_suite.evidence import store
 from nsight_suite.evidence.tables import tables as declared_tables
+from nsight_suite.protocol import SESSIONS
 from nsight_suite.runfolder import RunFolder, sha256, write_json
 from nsight_suite.sources import find_experiment
 
@@ -27,11 +31,18 @@ Rows = dict[str, list[dict[str, Any]]]
 
 SHAPES = ("32x1024", "4096x4096", "7x781")
 PASSES = ("validate", "timing", "nsys", "ncu", "ncu-warm", "sanitize")
+ALL_PASSES = ("validate", "pilot", "timing", "timing-2", "trace", *PASSES[2:])
 NSYS_INVOCATIONS = 5
 NCU_INVOCATIONS = {"ncu": 2, "ncu-warm": 3}
 ROUNDS = 21
 GRAPH_SETUPS = 5
 UUID = "GPU-5e0f0000-1111-2222-3333-444455556666"
+SECOND_UUID = "GPU-5e0f0000-1111-2222-3333-777788889999"
+PILOT = {"softmax": ("fused", "cudnn")}
+PILOT_ROUNDS = 7
+TRACED_SHAPE = "32x1024"
+TRACE_INVOCATIONS = 2
+MEMSET_NS = 1_000
 STAGES = ("row_max", "row_exp", "row_sum", "row_divide")
 CUDNN_KERNEL = "void softmax_fw_kernel<2, float, float, float, 256, 1, 0, 0, 4, 0>(cudnn::SoftmaxParams)"
 KERNELS = {"staged": STAGES, "fused": ("row_softmax",), "cudnn": (CUDNN_KERNEL,)}
@@ -63,21 +74,23 @@ COPY_BYTES = 2 * 2**30
 COPY_NS = 500_000
 
 
-def make_run(folder: Path, *, edit: Callable[[Rows], None] | None = None) -> RunFolder:
+def make_run(folder: Path, *, edit: Callable[[Rows], None] | None = None, whole: bool = False) -> RunFolder:
     """Write the run into `folder` (made if need be) and return it; `edit` may change any row before."""
     run = RunFolder(folder)
-    source = find_experiment("row")
-    for path, target in ((source.protocol, run.protocol), (source.expected, run.expected)):
-        target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(path, target)
+    _declare(run, whole)
+    passes = ALL_PASSES if whole else PASSES
     cases = [case for case in protocol.load(run.protocol).cases() if case.shape.name in SHAPES]
-    _write_reports(run)
+    _write_reports(run, passes)
     rows: Rows = {name: [] for name in declared_tables()}
-    _run_rows(rows, run, cases)
-    for name in PASSES:
-        _pass_rows(rows, run, name, cases)
-    _timing_rows(rows, [case for case in cases if case.shape.timed])
-    _nsys_rows(rows, cases)
+    _run_rows(rows, run, cases, passes)
+    for name in passes:
+        _pass_rows(rows, run, name, cases, whole)
+    for name in SESSIONS if whole else SESSIONS[:1]:
+        _timing_rows(rows, [case for case in cases if case.shape.timed], name, whole)
+    if whole:
+        _pilot_rows(rows, cases)
+        _trace_rows(rows, cases)
+    _nsys_rows(rows, cases, whole)
     for name in ("ncu", "ncu-warm"):
         _counter_rows(rows, name, cases)
     if edit is not None:
@@ -90,17 +103,51 @@ def make_run(folder: Path, *, edit: Callable[[Rows], None] | None = None) -> Run
     return run
 
 
+def _declare(run: RunFolder, whole: bool) -> None:
+    """Protocol and expectations of `row`; of a whole run with what `row` itself does not have."""
+    source = find_experiment("row")
+    run.protocol.parent.mkdir(parents=True, exist_ok=True)
+    if not whole:
+        shutil.copyfile(source.protocol, run.protocol)
+        shutil.copyfile(source.expected, run.expected)
+        return
+    text = source.protocol.read_text(encoding="utf-8")
+    passes, more = f"passes = {json.dumps(list(PASSES))}", f"passes = {json.dumps(list(ALL_PASSES))}"
+    assert text.count(passes) == 1
+    groups = "".join(f"{name} = {json.dumps(list(variants))}\n" for name, variants in PILOT.items())
+    run.protocol.write_text(
+        f"{text.replace(passes, more)}\n[pilot]\n{groups}\n[passes.pilot]\ninvocations = {PILOT_ROUNDS}\n"
+        f'\n[passes.trace]\ninvocations = {TRACE_INVOCATIONS}\nshapes = ["{TRACED_SHAPE}"]\n'
+        'submissions = ["graph"]\n',
+        encoding="utf-8",
+    )
+    expected = source.expected.read_text(encoding="utf-8").strip().rstrip(";")
+    run.expected.write_text(
+        "SELECT *, CASE WHEN case_id LIKE '%:staged:%' THEN 1 ELSE 0 END AS memset_nodes\n"
+        f"FROM (\n{expected}\n)\n",
+        encoding="utf-8",
+    )
+
+
+def work_of(case: protocol.Case, whole: bool) -> tuple[str, ...]:
+    """What an invocation runs on the device, in order."""
+    memset = ("memset",) if whole and case.variant == "staged" else ()
+    return (*memset, *KERNELS[case.variant])
+
+
 def array_bytes(case: protocol.Case) -> int:
     return 4 * case.shape.parameters["rows"] * case.shape.parameters["columns"]
 
 
 def kernel_ns(case: protocol.Case, kernel: str) -> int:
+    if kernel == "memset":
+        return MEMSET_NS
     return LARGE_KERNEL_NS[kernel] if case.shape.name == "4096x4096" else SMALL_KERNEL_NS
 
 
-def timeline(case: protocol.Case, pass_name: str) -> dict[str, Any]:
+def timeline(case: protocol.Case, pass_name: str, whole: bool = False) -> dict[str, Any]:
     """One invocation from 0: calls [(start, end)], kernels [(name, start, end)], sync (start, end), end."""
-    names = KERNELS[case.variant]
+    names = work_of(case, whole)
     launch_ns = LAUNCH_NS[pass_name]
     calls = 1 if case.submission == "graph" else len(names)
     starts = [ENTRY_NS + index * (launch_ns + BETWEEN_CALLS_NS) for index in range(calls)]
@@ -119,9 +166,9 @@ def timeline(case: protocol.Case, pass_name: str) -> dict[str, Any]:
     }
 
 
-def completion_ns(case: protocol.Case, pass_name: str, repeat: int = 10) -> int:
+def completion_ns(case: protocol.Case, pass_name: str, repeat: int = 10, whole: bool = False) -> int:
     """What the driver's clock shows; over the 21 rounds the repeats are 0 to 20, so 10 gives the median."""
-    return int(timeline(case, pass_name)["end"]) - OUTSIDE_CLOCK_NS + 10 * repeat
+    return int(timeline(case, pass_name, whole)["end"]) - OUTSIDE_CLOCK_NS + 10 * repeat
 
 
 def traffic(case: protocol.Case, kernel: str) -> tuple[int, int]:
@@ -145,17 +192,17 @@ def dram(case: protocol.Case, kernel: str, pass_name: str) -> tuple[int, int]:
     return (read + 4096, write) if large else (0, 0)
 
 
-def _write_reports(run: RunFolder) -> None:
+def _write_reports(run: RunFolder, passes: Sequence[str]) -> None:
     """Stand-ins for the reports: what matters here is that their size and hash are those in `artifact`."""
     run.reports.mkdir(parents=True, exist_ok=True)
-    for name in PASSES:
+    for name in passes:
         (run.reports / f"{name}.jsonl").write_text('{"table": "_end", "state": "ok"}\n')
     for name in ("ncu.csv", "ncu-warm.csv"):
         (run.reports / name).write_text('"ID","Kernel Name"\n"",""\n"0","row_max"\n"1","row_exp"\n')
     (run.reports / "nsys.sqlite").write_bytes(b"SQLite format 3\0" + bytes(4080))
 
 
-def _run_rows(rows: Rows, run: RunFolder, cases: list[protocol.Case]) -> None:
+def _run_rows(rows: Rows, run: RunFolder, cases: list[protocol.Case], passes: Sequence[str]) -> None:
     head = {
         "run_id": "row-synthetic",
         "experiment": "row",
@@ -174,7 +221,7 @@ def _run_rows(rows: Rows, run: RunFolder, cases: list[protocol.Case]) -> None:
             "state": "complete",
             "device": 0,
             "argv": ["capture", "row"],
-            "passes": list(PASSES),
+            "passes": list(passes),
             "cases": [case.case_id for case in cases],
         },
     )
@@ -203,7 +250,7 @@ def _run_rows(rows: Rows, run: RunFolder, cases: list[protocol.Case]) -> None:
     ]
 
 
-def _pass_rows(rows: Rows, run: RunFolder, name: str, cases: list[protocol.Case]) -> None:
+def _pass_rows(rows: Rows, run: RunFolder, name: str, cases: list[protocol.Case], whole: bool) -> None:
     """What every pass records: itself, its tools, the device, the checks and what it drove."""
     options = {
         "cache_control": {"ncu": "all", "ncu-warm": "none"}.get(name),
@@ -261,7 +308,7 @@ def _pass_rows(rows: Rows, run: RunFolder, name: str, cases: list[protocol.Case]
         {
             "pass": name,
             "ordinal": 0,
-            "uuid": UUID,
+            "uuid": SECOND_UUID if name == SESSIONS[1] else UUID,
             "name": "NVIDIA H200",
             "compute_capability": "9.0",
             "multiprocessors": 132,
@@ -294,7 +341,7 @@ def _pass_rows(rows: Rows, run: RunFolder, name: str, cases: list[protocol.Case]
             "static_shared_bytes": 1_024,
             "local_bytes_per_thread": 0,
             "source_sha256": _digest(variant),
-            "cubin_sha256": _digest(variant + "cubin"),
+            "cubin_sha256": _cubin(variant, name),
             "options": json.dumps(["--fmad=false", "-std=c++17"]),
         }
         for variant in ("staged", "fused")
@@ -306,12 +353,17 @@ def _pass_rows(rows: Rows, run: RunFolder, name: str, cases: list[protocol.Case]
             {"pass": name, "tool": tool, "errors": 0, "summary": "ERROR SUMMARY: 0 errors"}
             for tool in ("memcheck", "synccheck")
         ]
-    if name == "timing":
+    if name in (*SESSIONS, "pilot"):
         cases = [case for case in cases if case.shape.timed]
-    invocations = {"timing": ROUNDS, "nsys": NSYS_INVOCATIONS, **NCU_INVOCATIONS}
+    if name == "pilot":
+        cases = [case for case in cases if case.variant in PILOT["softmax"]]
+    if name == "trace":
+        cases = _traced(cases)
+    invocations = {**dict.fromkeys(SESSIONS, ROUNDS), "nsys": NSYS_INVOCATIONS, **NCU_INVOCATIONS}
+    invocations |= {"pilot": PILOT_ROUNDS, "trace": TRACE_INVOCATIONS}
     everywhere = name in ("validate", "sanitize")
     fixtures = ["normal", "wide", "ties", "shifted"] if everywhere else ["normal"]
-    fixtures += ["shifted"] if name == "timing" else []
+    fixtures += ["shifted"] if name in SESSIONS else []
     for case in cases:
         rows["driven"].append(
             {
@@ -328,6 +380,7 @@ def _pass_rows(rows: Rows, run: RunFolder, name: str, cases: list[protocol.Case]
                 "case_id": case.case_id,
                 "fixture": fixture,
                 "held_out": fixture == "shifted",
+                "array": "y",
                 "check": check,
                 "worst": worst,
                 "limit": limit,
@@ -337,11 +390,39 @@ def _pass_rows(rows: Rows, run: RunFolder, name: str, cases: list[protocol.Case]
             for fixture in fixtures
             for check, worst, limit in _checks(case)
         ]
+        rows["planned_launch"] += [
+            {"pass": name, "case_id": case.case_id, "ordinal": ordinal, **_planned(case, work, name)}
+            for ordinal, work in enumerate(work_of(case, whole))
+        ]
         if case.submission == "graph":
+            kinds = ["memset" if work == "memset" else "kernel" for work in work_of(case, whole)]
             rows["graph_node"] += [
-                {"pass": name, "case_id": case.case_id, "ordinal": ordinal, "kind": "kernel", "name": kernel}
-                for ordinal, kernel in enumerate(KERNELS[case.variant])
+                {"pass": name, "case_id": case.case_id, "ordinal": ordinal, "kind": kind}
+                | {"name": work if kind == "kernel" else None}
+                for ordinal, (kind, work) in enumerate(zip(kinds, work_of(case, whole), strict=True))
             ]
+            if name == "validate":
+                rows["graph_dot"] += [
+                    {"pass": name, "case_id": case.case_id, "kind": kind, "nodes": kinds.count(kind)}
+                    for kind in dict.fromkeys(kinds)
+                ]
+
+
+def _planned(case: protocol.Case, work: str, pass_name: str) -> dict[str, object]:
+    """What the driver prepared for one piece of work: launches of one shape, a fill, a call of cuDNN."""
+    if work == "memset":
+        return {"kind": "memset", "name": "memset", "bytes": 4 * case.shape.parameters["rows"]}
+    if case.variant == "cudnn":
+        return {"kind": "library", "name": "cudnnSoftmaxForward"}
+    return (
+        {"kind": "kernel", "name": work, "source": f"{case.variant}.cu", "cooperative": False}
+        | {"cubin_sha256": _cubin(case.variant, pass_name), "dynamic_shared_bytes": 0}
+        | {"grid_x": 32, "grid_y": 1, "grid_z": 1, "block_x": 256, "block_y": 1, "block_z": 1}
+    )
+
+
+def _cubin(variant: str, pass_name: str) -> str:
+    return _digest(variant + ("traced" if pass_name == "trace" else "cubin"))
 
 
 def _checks(case: protocol.Case) -> Iterator[tuple[str, float, float]]:
@@ -350,10 +431,13 @@ def _checks(case: protocol.Case) -> Iterator[tuple[str, float, float]]:
         yield ("same_as_stream", 0.0, 0.0)
 
 
-def _timing_rows(rows: Rows, cases: list[protocol.Case]) -> None:
+def _timing_rows(rows: Rows, cases: list[protocol.Case], pass_name: str, whole: bool) -> None:
+    """A session. The second one takes 200 ns longer for each invocation."""
+    slower_ns = 200 if pass_name == SESSIONS[1] else 0
+
     def sample(quantity: str, case_id: str | None, duration_ns: int, **more: object) -> None:
         row = {
-            "pass": "timing",
+            "pass": pass_name,
             "case_id": case_id,
             "quantity": quantity,
             "invocations": 1,
@@ -366,10 +450,10 @@ def _timing_rows(rows: Rows, cases: list[protocol.Case]) -> None:
         of_shape = [case for case in cases if case.shape.name == shape]
         for turn in range(ROUNDS):
             for index, case in enumerate(of_shape):
-                value = completion_ns(case, "timing", turn * 8 % ROUNDS)
+                value = completion_ns(case, "timing", turn * 8 % ROUNDS, whole) + slower_ns
                 sample("completion", case.case_id, value, round=turn, position=(index + turn) % len(of_shape))
     for case in cases:
-        line, count = timeline(case, "timing"), case.shape.batch
+        line, count = timeline(case, "timing", whole), case.shape.batch
         busy = sum(end - start for _, start, end in line["kernels"])
         calls = sum(end - start + BETWEEN_CALLS_NS for start, end in line["calls"])
         for turn in range(ROUNDS):
@@ -382,10 +466,11 @@ def _timing_rows(rows: Rows, cases: list[protocol.Case]) -> None:
             sample("empty_sync", case.case_id, 700 + 10 * (turn % 5), round=turn)
         if case.submission == "graph":
             for repeat in range(GRAPH_SETUPS):
-                sample("first_replay", case.case_id, completion_ns(case, "timing") + 20_000, round=repeat)
+                first_ns = completion_ns(case, "timing", whole=whole) + 20_000
+                sample("first_replay", case.case_id, first_ns, round=repeat)
             rows["graph_setup"] += [
                 {
-                    "pass": "timing",
+                    "pass": pass_name,
                     "case_id": case.case_id,
                     "step": step,
                     "repeat": repeat,
@@ -398,7 +483,71 @@ def _timing_rows(rows: Rows, cases: list[protocol.Case]) -> None:
         sample("device_copy", None, COPY_NS + 1_000 * (turn % 5), round=turn, bytes=COPY_BYTES)
 
 
-def _nsys_rows(rows: Rows, cases: list[protocol.Case]) -> None:
+def _pilot_rows(rows: Rows, cases: list[protocol.Case]) -> None:
+    """Samples of the candidates around their completion in the sessions, and the choice by their medians."""
+    of_pilot = [row for row in rows["driven"] if row["pass"] == "pilot"]
+    by_id = {case.case_id: case for case in cases}
+    medians: dict[tuple[str, str], dict[str, float]] = {}
+    for row in of_pilot:
+        case = by_id[row["case_id"]]
+        for turn in range(PILOT_ROUNDS):
+            duration_ns = completion_ns(case, "timing", turn)
+            rows["sample"].append(
+                {"pass": "pilot", "case_id": case.case_id, "quantity": "completion", "round": turn}
+                | {"position": 0, "invocations": 1, "duration_ns": duration_ns}
+            )
+        group = medians.setdefault((case.shape.name, case.submission), {})
+        group[case.variant] = float(completion_ns(case, "timing", PILOT_ROUNDS // 2))
+    rows["choice"] += [
+        {"pass": "pilot", "group_name": "softmax", "shape": shape, "submission": submission, "variant": variant}
+        | {
+            "rounds": PILOT_ROUNDS,
+            "median_ns": median_ns,
+            "chosen": variant == min(group, key=group.__getitem__),
+        }
+        for (shape, submission), group in medians.items()
+        for variant, median_ns in group.items()
+    ]
+
+
+def _traced(cases: list[protocol.Case]) -> list[protocol.Case]:
+    return [case for case in cases if (case.shape.name, case.submission) == (TRACED_SHAPE, "graph")]
+
+
+def _trace_rows(rows: Rows, cases: list[protocol.Case]) -> None:
+    """Three stages of 32 rows: A and C of two tiles each, B of one task.
+
+    `staged` waits for the whole stage before, all others for their own row. In ns from the first start: A of
+    row r and tile t runs from 20 r + 10 t for 1000. In `staged` B runs from 2000 + 10 r for 500 and C from
+    3000 + 20 r + 10 t for 800. In the others B begins 50 after its A has ended, and C 20 + 10 t after its B.
+    """
+    begun = 5_000_000
+    for case in _traced(cases):
+        after = "stage" if case.variant == "staged" else "job"
+        for position, (stage, tiles) in enumerate((("A", 2), ("B", None), ("C", 2))):
+            rows["task_plan"] += [
+                {"pass": "trace", "case_id": case.case_id, "stage": stage, "position": position, "job": row}
+                | {"tasks": tiles or 1, "tiled": tiles is not None, "after": after if position else "nothing"}
+                for row in range(32)
+            ]
+        for invocation in range(TRACE_INVOCATIONS):
+            for row in range(32):
+                own_b = 20 * row + 10 + 1_000 + 50
+                b = 2_000 + 10 * row if after == "stage" else own_b
+                tasks: list[tuple[str, int | None, int, int]] = []
+                tasks += [("A", tile, 20 * row + 10 * tile, 1_000) for tile in (0, 1)]
+                tasks.append(("B", None, b, 500))
+                c = 3_000 + 20 * row if after == "stage" else own_b + 500 + 20
+                tasks += [("C", tile, c + 10 * tile, 800) for tile in (0, 1)]
+                rows["task"] += [
+                    {"pass": "trace", "case_id": case.case_id, "invocation": invocation, "stage": stage}
+                    | {"job": row, "tile": tile, "worker": row, "multiprocessor": row % 8}
+                    | {"start_ns": begun + start, "end_ns": begun + start + duration}
+                    for stage, tile, start, duration in tasks
+                ]
+
+
+def _nsys_rows(rows: Rows, cases: list[protocol.Case], whole: bool) -> None:
     """Invocations one after the other, after a `setup` range; one kernel and one copy outside every range."""
     common = {"pass": "nsys", "process": 0, "thread": 0}
     clock = 1_000_000
@@ -419,22 +568,35 @@ def _nsys_rows(rows: Rows, cases: list[protocol.Case]) -> None:
     for ordinal in range(NSYS_INVOCATIONS):
         for position, case in enumerate(cases):
             clock += 100_000
-            line = timeline(case, "nsys")
+            line = timeline(case, "nsys", whole)
             range_id = len(rows["range"]) + 1
             rows["range"].append(
                 {**common, "range_id": range_id, "domain": "nsight_suite", "name": case.case_id}
                 | {"payload": ordinal, "style": "push_pop", "start_ns": clock, "end_ns": clock + line["end"]}
             )
             graph = case.submission == "graph"
-            for start, end in line["calls"]:
-                name = "cuGraphLaunch" if graph else "cuLaunchKernel"
-                _launch(rows, (clock + start, clock + end), range_id, name)
+            for (start, end), work in zip(line["calls"], work_of(case, whole), strict=False):
+                call = "cuMemsetD8Async" if work == "memset" else "cuLaunchKernel"
+                _launch(rows, (clock + start, clock + end), range_id, "cuGraphLaunch" if graph else call)
             first = len(rows["launch"]) - len(line["calls"]) + 1
             for index, (kernel, start, end) in enumerate(line["kernels"]):
                 node = ((position + 1) << 33) + index if graph else None
                 launch_id = first if graph else first + index
                 span = (clock + start, clock + end)
-                _kernel(rows, kernel, span, range_id, node=node, launch_id=launch_id)
+                if kernel == "memset":
+                    rows["memory_operation"].append(
+                        {
+                            "pass": "nsys",
+                            "process": 0,
+                            "launch_id": launch_id,
+                            "range_id": range_id,
+                            "stream": 13,
+                        }
+                        | {"kind": "memset", "bytes": 4 * case.shape.parameters["rows"], "graph_node_id": node}
+                        | {"start_ns": span[0], "end_ns": span[1]}
+                    )
+                else:
+                    _kernel(rows, kernel, span, range_id, node=node, launch_id=launch_id)
             start, end = line["sync"]
             correlation = len(rows["launch"]) + 100_000 + len(rows["sync"])
             rows["sync"].append(
@@ -453,9 +615,10 @@ def _launch(
     rows: Rows, span: tuple[int, int], range_id: int | None, name: str, *, captured: bool = False
 ) -> None:
     launch_id = len(rows["launch"]) + 1
+    kinds = {"cuGraphLaunch": "graph", "cuLaunchKernel": "kernel", "cuMemsetD8Async": "memset"}
     rows["launch"].append(
         {"pass": "nsys", "launch_id": launch_id, "process": 0, "thread": 0, "range_id": range_id, "name": name}
-        | {"kind": "graph" if "Graph" in name else "kernel", "correlation_id": 1_000 + launch_id}
+        | {"kind": kinds[name], "correlation_id": 1_000 + launch_id}
         | {"captured": captured, "start_ns": span[0], "end_ns": span[1]}
     )
 

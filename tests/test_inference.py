@@ -38,6 +38,8 @@ def elsewhere(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
             {**task, "stage": "A", "start_ns": 10, "end_ns": 20},
             {**task, "stage": "B", "start_ns": 15, "end_ns": 40},
         ]
+        plan = {"pass": "trace", "case_id": FUSED, "job": 0, "tasks": 1, "tiled": False, "after": "nothing"}
+        rows["task_plan"] = [{**plan, "stage": stage, "position": place} for place, stage in enumerate("AB")]
 
     with nsight_suite.open_run(make_run(tmp_path_factory.mktemp("runs") / "run", edit=traced).path) as opened:
         yield opened

@@ -240,7 +240,7 @@ def test_what_was_asked_and_used(store: Store) -> None:
 
 
 def test_nothing_is_in_doubt(store: Store) -> None:
-    for name in ("findings", "unknown_ranges", "altered_counters", "task_order"):
+    for name in ("findings", "unknown_ranges", "altered_counters", "task_coverage", "task_violations"):
         assert rows(store, name) == []
 
 

@@ -303,7 +303,7 @@ FAULTS = {
         "AND \"check\" = 'error'",
         "failed-validation",
         LARGE,
-        "error in pass validate (1 fixture, worst 3.5, limit 1.0)",
+        "error of y in pass validate (1 fixture, worst 3.5, limit 1.0)",
     ),
     "a profiled process computed something else": (
         f"UPDATE @driven SET output_sha256 = '00' WHERE pass = 'ncu' AND case_id = '{LARGE}'",
@@ -674,20 +674,6 @@ def test_untimed_kernels_count_but_have_no_order(copy: Copy) -> None:
     run = copy()
     change(run, "UPDATE @kernel SET start_ns = NULL, end_ns = NULL WHERE range_id = 9 AND name = 'row_sum'")
     assert reconcile_run(run).exit_status == 0
-
-
-def test_traced_tasks_must_be_run_once(tmp_path: Path) -> None:
-    def traced(rows: dict[str, list[dict[str, object]]]) -> None:
-        task = {"pass": "trace", "case_id": LARGE, "invocation": 0, "worker": 0, "multiprocessor": 3}
-        rows["task"] = [
-            {**task, "stage": "A", "job": 0, "start_ns": 10, "end_ns": 20},
-            {**task, "stage": "A", "job": 0, "start_ns": 20, "end_ns": 30},
-            {**task, "stage": "B", "job": 0, "start_ns": 25, "end_ns": 40},
-        ]
-
-    reconciliation = reconcile_run(make_run(tmp_path / "run", edit=traced))
-    assert codes(reconciliation) == {"task-trace"}
-    assert "of 2 tasks 1 are recorded again" in grave(reconciliation)[0].seen
 
 
 def test_a_folder_without_evidence_is_an_error(tmp_path: Path) -> None:

@@ -9,6 +9,8 @@ from nsight_suite.protocol import SESSIONS, Case, Protocol, cases_of_pass
 from nsight_suite.reconciliation.witnesses import Row
 
 _STEPS = ("capture", "instantiate", "upload")
+# What follows a fixture's name where checks against other variants are counted.
+AGAINST_VARIANTS = " against variants"
 _PER_ROUND = ("completion", "batch_enqueue", "batch_completion", "batch_event_interval", "empty_sync")
 
 
@@ -65,14 +67,21 @@ def _of_case(
     fixtures = {"validate": everything, "sanitize": everything, **dict.fromkeys(SESSIONS, around)}
     for fixture in fixtures.get(name, first):
         yield "validation", fixture, None
+        yield "validation", fixture + AGAINST_VARIANTS, None
+    yield "planned_launch", "", None
     if case.submission == "graph":
         yield "graph_node", "", None
+    if case.submission == "graph" and name == "validate":
+        yield "graph_dot", "", None
     if name == "nsys":
         yield "sync", "waits", None
         if case.shape.timed:
             yield "sample", "completion", rounds
     if name == "pilot":
         yield "sample", "completion", rounds
+        yield from (("choice", group, 1) for group, some in protocol.pilot.items() if case.variant in some)
+    if name == "trace":
+        yield from (("task_plan", "", None), ("task", "", None))
     if name in SESSIONS:
         for quantity in _PER_ROUND:
             yield "sample", quantity, rounds

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nsight_suite.reconciliation import counts, presence, results
+from nsight_suite.reconciliation import counts, launches, pilot, presence, results
 from nsight_suite.reconciliation.amounts import counted, some
 from nsight_suite.reconciliation.findings import AGREE, CANNOT_ANSWER, DISAGREE, NOT_DECLARED, Finding
 from nsight_suite.reconciliation.witnesses import Evidence, Row
@@ -25,6 +25,8 @@ def judge(evidence: Evidence) -> Iterator[Finding]:
     for gap in evidence.gaps:
         yield gap.finding()
     yield from results.judge_run(evidence, FAMILY)
+    yield from launches.judge_run(evidence, FAMILY)
+    yield from pilot.judge_run(evidence, FAMILY)
     missing = list(presence.judge(evidence, FAMILY))
     yield from missing
     yield from _lost_outside(evidence)
@@ -43,6 +45,7 @@ def _case(evidence: Evidence, case: Row, *, renamed: bool) -> list[Finding]:
     case_id = case["case_id"]
     rows = list(_rows(evidence, case))
     found = list(results.judge_case(evidence.of("validation", case_id), rows, case_id, FAMILY))
+    found += launches.judge_case(evidence, case, FAMILY)
     for row in rows:
         if not (renamed and row["pass"] == "nsys"):
             found += _invocations(row)

@@ -1,10 +1,11 @@
-"""Counts: declared kernels and nodes ↔ the graph API ↔ nsys ↔ ncu, per invocation."""
+"""Counts: declared kernels, memsets and nodes ↔ the graph API ↔ its DOT dump ↔ nsys ↔ ncu, per invocation."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from nsight_suite.reconciliation import memsets
 from nsight_suite.reconciliation.amounts import counted, some
 from nsight_suite.reconciliation.findings import AGREE, DISAGREE, NOT_DECLARED, Finding
 from nsight_suite.reconciliation.witnesses import Evidence, Row
@@ -22,6 +23,9 @@ def judge(evidence: Evidence) -> Iterator[Finding]:
         faults = [fault for fault in (_by_nsys(evidence, case), _by_ncu(evidence, case)) if fault]
         # A lost kernel is also a lost node; it is told once.
         faults = faults or [fault for fault in (_by_graph(evidence, case),) if fault]
+        faults += memsets.count(evidence, case, FAMILY)
+        # What the API has too many or too few the DOT dump does not have.
+        faults = faults or [*memsets.dot(evidence, case, FAMILY)]
         yield from faults or [_agreement(evidence, case)]
 
 
@@ -147,6 +151,7 @@ def _agreement(evidence: Evidence, case: Row) -> Finding:
         "ncu": row.get("ncu_max") if not evidence.gap(case, ("counter",), ("ncu",)) else None,
         "graph nodes": nodes.get("nodes"),
     }
+    sets = row.get("expected_memsets")
     witnesses = [f"{who} {value}" for who, value in said.items() if value is not None]
     observed = [who for who in ("nsys", "ncu", "graph nodes") if said[who] is not None]
     return Finding(
@@ -154,8 +159,10 @@ def _agreement(evidence: Evidence, case: Row) -> Finding:
         FAMILY,
         AGREE if observed else NOT_DECLARED,
         case_id,
-        f"kernels per invocation: {', '.join(witnesses)}" if observed else "no pass counted kernels",
-        {who.replace(" ", "_"): value for who, value in said.items()},
+        f"kernels per invocation: {', '.join(witnesses)}" + (f"; memsets {sets}" if sets else "")
+        if observed
+        else "no pass counted kernels",
+        {**{who.replace(" ", "_"): value for who, value in said.items()}, "memsets": sets},
         sources=_SOURCES,
     )
 

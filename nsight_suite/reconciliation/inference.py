@@ -98,7 +98,7 @@ RULES = {
             "early-start-is-no-speedup",
             "An earlier start of consumers is not a speed-up.",
             "Compare unprofiled completions.",
-            lambda evidence: bool(evidence.rows.get("task_order")),
+            lambda evidence: bool(evidence.rows.get("early_starts")),
         ),
         Rule(
             "limits-are-not-utilisation",

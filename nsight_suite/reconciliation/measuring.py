@@ -108,8 +108,8 @@ QUANTITIES = {
     ),
     "early_starts": Quantity(
         "tasks that began before the stage ahead had ended",
-        "task_order",
         "early_starts",
+        "early",
         "1",
         "early-start-count",
     ),

@@ -1,10 +1,10 @@
-"""Order: the kernels that ran ↔ the declared names, one after the other; tasks of a trace ↔ themselves."""
+"""Order: the kernels that ran ↔ the declared names, one after the other; tasks of a trace ↔ their plan."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from nsight_suite.reconciliation import amounts
+from nsight_suite.reconciliation import amounts, tasks
 from nsight_suite.reconciliation.bounds import BOUNDS, Bounds
 from nsight_suite.reconciliation.findings import AGREE, DISAGREE, NOT_DECLARED, Finding
 from nsight_suite.reconciliation.witnesses import Evidence, Row
@@ -18,8 +18,9 @@ def judge(evidence: Evidence, bounds: Bounds = BOUNDS) -> Iterator[Finding]:
     for case in evidence.cases:
         if evidence.asked("nsys") and (gap := evidence.gap(case, _TABLES, ("nsys",))):
             yield gap.finding(FAMILY, case["case_id"])
-            continue
-        yield from _case(evidence, case, bounds)
+        else:
+            yield from _case(evidence, case, bounds)
+        yield from tasks.judge_case(evidence, case, FAMILY)
 
 
 def _case(evidence: Evidence, case: Row, bounds: Bounds) -> Iterator[Finding]:
@@ -33,7 +34,7 @@ def _case(evidence: Evidence, case: Row, bounds: Bounds) -> Iterator[Finding]:
     if wanted is None and rows:
         wanted = len(max(rows, key=lambda row: row["invocations"])["observed"])
     whole = [row for row in rows if len(row["observed"]) == wanted]
-    faults = [*_sequence(case_id, whole), *_overlap(case_id, rows, bounds), *_tasks(evidence, case_id)]
+    faults = [*_sequence(case_id, whole), *_overlap(case_id, rows, bounds)]
     if faults:
         yield from faults
     elif whole:
@@ -89,20 +90,3 @@ def _overlap(case_id: str, rows: Sequence[Row], bounds: Bounds) -> Iterator[Find
             "Look at `query RUN timeline`, and capture the nsys pass again.",
             ("kernel_order", "timeline"),
         )
-
-
-def _tasks(evidence: Evidence, case_id: str) -> Iterator[Finding]:
-    for row in evidence.of("task_order", case_id):
-        if row["repeated"] or row["backwards"]:
-            yield Finding(
-                "task-trace",
-                FAMILY,
-                DISAGREE,
-                case_id,
-                f"stage {row['stage']}, invocation {row['invocation']}: of {row['tasks']} tasks "
-                f"{row['repeated']} are recorded again and {row['backwards']} end before they start",
-                {"tasks": row["tasks"], "repeated": row["repeated"], "backwards": row["backwards"]},
-                "A task ran twice, or its record was written over.",
-                "Look at the task table; check the trace build.",
-                ("task_order",),
-            )

@@ -6,9 +6,12 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from nsight_suite.reconciliation.amounts import some
+from nsight_suite.reconciliation.asked import AGAINST_VARIANTS
 from nsight_suite.reconciliation.findings import CANNOT_ANSWER, DISAGREE, MISSING_EVIDENCE, Finding
 from nsight_suite.reconciliation.witnesses import Evidence, Row
 
+# What runs of the first versions do not tell; a run that tells any of it tells all.
+_LATER = ("graph_dot", "planned_launch")
 # Where more rows than wanted are as wrong as fewer.
 _COUNTED = ("driven", "graph_setup", "sample", "sanitizer", "validation")
 
@@ -26,7 +29,7 @@ def judge(evidence: Evidence, family: str) -> Iterator[Finding]:
     usual = _usual(evidence, seen)
     short: dict[str | None, list[str]] = {}
     extra: dict[str | None, list[str]] = {}
-    for row in evidence.wanted:
+    for row in (*evidence.wanted, *_launched_builds(evidence)):
         key = _key(row)
         if _told_elsewhere(evidence, key, seen):
             continue
@@ -62,10 +65,22 @@ def judge(evidence: Evidence, family: str) -> Iterator[Finding]:
         )
 
 
+def _launched_builds(evidence: Evidence) -> Iterator[Row]:
+    """The builds that each pass must tell of, because it launched their kernels."""
+    told = {(row["pass"], row["item"]) for row in evidence.wanted if row["origin"] == "build"}
+    for row in evidence.rows["planned_launches"]:
+        for name in row["passes"].split(", ") if row["source"] else ():
+            built = (name, row["source"].rsplit(".", 1)[0])
+            if built not in told:
+                told.add(built)
+                yield {"pass": name, "case_id": None, "origin": "build", "item": built[1], "wanted": None}
+
+
 def _told_elsewhere(evidence: Evidence, key: _Key, seen: Mapping[_Key, int]) -> bool:
     """Whether what is lacking has a finding of its own, or follows from another one."""
     case, name = evidence.case(key.case_id), key.pass_name
-    if evidence.gap(case, (key.origin,), (name or "",)):
+    untold = key.origin in _LATER and not evidence.rows["planned_launches"]
+    if untold or evidence.gap(case, (key.origin,), (name or "",)):
         return True
     if key.origin in ("variant_case", "pass"):
         return False
@@ -85,12 +100,24 @@ def _told_elsewhere(evidence: Evidence, key: _Key, seen: Mapping[_Key, int]) -> 
 
 
 def _usual(evidence: Evidence, seen: Mapping[_Key, int]) -> Mapping[tuple[str, str], int]:
-    """The most checks that a case of some submission has, and the most builds that a pass has of a variant."""
+    """The most builds that a pass has of a source, and the most checks of an input that such a case has."""
     usual: dict[tuple[str, str], int] = {}
     for key, count in seen.items():
-        group = key.item if key.origin == "build" else evidence.case(key.case_id).get("submission", "")
-        usual[key.origin, group] = max(count, usual.get((key.origin, group), 0))
+        group = key.origin, _group(evidence, key)
+        usual[group] = max(count, usual.get(group, 0))
     return usual
+
+
+def _group(evidence: Evidence, key: _Key) -> str:
+    """What has as many builds or checks as another: a source, a submission; against variants each variant."""
+    if key.origin == "build":
+        return key.item
+    case = evidence.case(key.case_id)
+    parts = [str(case.get("submission", ""))]
+    if key.item.endswith(AGAINST_VARIANTS):
+        # The first of equal variants is held against none; which is the first depends on what a pass runs.
+        parts += [str(case.get("variant", "")), key.pass_name or "", AGAINST_VARIANTS]
+    return " ".join(parts)
 
 
 def _wanted(
@@ -100,8 +127,18 @@ def _wanted(
         case "build":
             return usual.get(("build", key.item), 0)
         case "validation":
-            return max(1, usual.get(("validation", evidence.case(key.case_id)["submission"]), 0))
-        case "artifact" | "graph_node" | "report" | "tool":
+            least = 0 if key.item.endswith(AGAINST_VARIANTS) else 1
+            return max(least, usual.get(("validation", _group(evidence, key)), 0))
+        case (
+            "artifact"
+            | "graph_dot"
+            | "graph_node"
+            | "planned_launch"
+            | "report"
+            | "task"
+            | "task_plan"
+            | "tool"
+        ):
             return 1  # or more: how many is not asked for
     invocations = seen.get(_Key(key.pass_name, key.case_id, "driven", "invocations"), 0)
     if key.origin == "sync":

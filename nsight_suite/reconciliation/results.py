@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from nsight_suite.protocol import SESSIONS
 from nsight_suite.reconciliation.amounts import counted, some
-from nsight_suite.reconciliation.findings import CANNOT_ANSWER, DISAGREE, Finding
+from nsight_suite.reconciliation.findings import CANNOT_ANSWER, DISAGREE, EXPLAINED, Finding
 from nsight_suite.reconciliation.witnesses import Evidence, Row
 
 
@@ -13,7 +14,7 @@ def judge_run(evidence: Evidence, family: str) -> Iterator[Finding]:
     """What concerns the whole run."""
     yield from _sanitizers(evidence.rows["sanitizer"], family)
     yield from _devices(evidence.rows["device"], family)
-    yield from _builds(evidence.rows["builds"], family)
+    yield from _builds(evidence.rows["builds"], evidence.rows["same_binary"], family)
     yield from _tools(evidence.rows["tools"], evidence.rows["device"], family)
 
 
@@ -24,7 +25,8 @@ def judge_case(
     failed = [row for row in validation if row["failed"]]
     if failed:
         seen = [
-            f"{row['check']} in pass {row['pass']} ({counted(row['failed'], 'fixture')}, worst {row['worst']}, "
+            f"{row['check']}{_of_array(row)} in pass {row['pass']} ({counted(row['failed'], 'fixture')}, "
+            f"worst {row['worst']}, "
             f"limit {row['limit']})"
             for row in failed
         ]
@@ -54,6 +56,11 @@ def judge_case(
         )
 
 
+def _of_array(row: Row) -> str:
+    """Which array a check is of; runs of before arrays had names checked one."""
+    return f" of {row['array']}" if row["array"] else ""
+
+
 def _sanitizers(rows: Sequence[Row], family: str) -> Iterator[Finding]:
     for row in rows:
         if row["errors"] is None:
@@ -81,25 +88,35 @@ def _sanitizers(rows: Sequence[Row], family: str) -> Iterator[Finding]:
             )
 
 
-def _builds(rows: Sequence[Row], family: str) -> Iterator[Finding]:
+def _builds(rows: Sequence[Row], launched: Sequence[Row], family: str) -> Iterator[Finding]:
+    """`launched` are the rows of `same_binary`: what was launched must be one machine code as well."""
     differing = [row for row in rows if row["sources"] > 1 or row["cubins"] > 1]
-    if differing:
-        seen = [
-            f"{row['kernel']} ({row['architecture']}): {row['sources']} sources and {row['cubins']} machine "
-            f"codes in {row['passes']} passes"
-            + (f", another in {row['odd_passes']}" if row["odd_passes"] else "")
-            for row in differing
-        ]
+    seen = [
+        f"{row['kernel']} ({row['architecture']}{', instrumented' if row['traced'] else ''}): {row['sources']} "
+        f"sources and {row['cubins']} machine codes in {row['passes']} passes"
+        + (f", another in {row['odd_passes']}" if row["odd_passes"] else "")
+        for row in differing
+    ]
+    built = {row["kernel"] for row in differing}
+    seen += [
+        f"{row['kernel']} of {row['source']}: {row['variants']} launch "
+        f"{max(row['cubins'], row['traced_cubins'])} machine codes of it"
+        for row in launched
+        if max(row["cubins"], row["traced_cubins"]) > 1 and row["kernel"] not in built
+    ]
+    if seen:
         yield Finding(
             "build-differs",
             family,
             DISAGREE,
             None,
             some(seen),
-            {"kernels": len(differing)},
-            "The passes measured different machine code, so their witnesses are not of the same work.",
-            "Look at `query RUN builds`; capture every pass from one state of the sources.",
-            ("builds",),
+            {"kernels": len(seen)},
+            "The passes, or variants that are to differ in arguments alone, ran different machine code, so "
+            "their witnesses are not of the same work.",
+            "Look at `query RUN builds` and `query RUN same_binary`; capture every pass from one state of the "
+            "sources.",
+            ("builds", "same_binary"),
         )
 
 
@@ -127,12 +144,15 @@ def _tools(tools: Sequence[Row], devices: Sequence[Row], family: str) -> Iterato
 
 
 def _devices(rows: Sequence[Row], family: str) -> Iterator[Finding]:
+    """One GPU for everything but the second session, which takes another one where it can."""
     passes: dict[str, list[str]] = {}
     for row in rows:
         if row["uuid"] and row["pass"] not in passes.setdefault(row["uuid"], []):
             passes[row["uuid"]].append(row["pass"])
-    if len(passes) > 1:
-        where = [f"{', '.join(names)} on {uuid}" for uuid, names in passes.items()]
+    where = [f"{', '.join(names)} on {uuid}" for uuid, names in passes.items()]
+    second = SESSIONS[1]
+    others = {uuid for uuid, names in passes.items() if names != [second]}
+    if len(others) > 1:
         yield Finding(
             "other-device",
             family,
@@ -143,4 +163,17 @@ def _devices(rows: Sequence[Row], family: str) -> Iterator[Finding]:
             "One device's result is not another's.",
             "Capture every pass on one GPU (--device N).",
             ("device",),
+        )
+    elif len(passes) > len(others) > 0:
+        yield Finding(
+            "other-device",
+            family,
+            EXPLAINED,
+            None,
+            f"the second session ran on another GPU: {'; '.join(where)}",
+            {"devices": len(passes)},
+            "It is meant to: it tells how far two devices differ. Every other pass ran on one GPU, and nothing "
+            "measured on the one is compared with the other.",
+            "",
+            ("device", "session_completion"),
         )

@@ -91,10 +91,11 @@ WITH listed AS (
     LEFT JOIN invocation_kernel AS k ON k.pass = i.pass AND k.range_id = i.range_id
     GROUP BY i.case_id, i.range_id
 ), set_per_replay AS (
-    SELECT i.case_id, i.pass, i.range_id, count(m.launch_id) AS memsets
+    -- A replay is launched by the suite itself, inside no other range.
+    SELECT i.case_id, i.pass, i.range_id, count(m.graph_node_id) AS memsets
     FROM invocation AS i
-    LEFT JOIN invocation_launch AS l ON l.pass = i.pass AND l.range_id = i.range_id
-    LEFT JOIN memory_operation AS m ON m.pass = l.pass AND m.launch_id = l.launch_id AND m.kind = 'memset'
+    LEFT JOIN memory_operation AS m
+        ON m.pass = i.pass AND m.range_id = i.range_id AND m.kind = 'memset' AND m.graph_node_id IS NOT NULL
     GROUP BY i.case_id, i.pass, i.range_id
 ), nsys AS (
     -- No node at all in any replay means that the trace was not made node by node.

@@ -426,6 +426,30 @@ def test_registers_and_memory_by_three_tools(launched: list[Row]) -> None:
     assert columns([row], "ncu_registers agree") == [(40, False)]
 
 
+@pytest.mark.parametrize(("given", "agree"), [(16.0, True), (12.0, False), (17.0, False)])
+def test_a_launch_is_given_sixteen_registers_at_least(given: float, agree: bool) -> None:
+    """As seen on an H200: the assembler says 12, nsys and ncu say 16."""
+    (row,) = ask(
+        "kernel_build_agreement",
+        variant_case=[case(CASE)],
+        build=[built("n", registers_per_thread=12)],
+        counter=[
+            counter(
+                1,
+                "launch__registers_per_thread",
+                given,
+                "register/thread",
+                name="work",
+                range_name=CASE,
+                invocation=0,
+                ordinal=0,
+                **{"pass": "n"},
+            )
+        ],
+    )
+    assert columns([row], "build_registers ncu_registers agree") == [(12, int(given), agree)]
+
+
 def test_a_kernel_that_nobody_profiled_has_no_verdict() -> None:
     (row,) = ask("kernel_build_agreement", build=[built("timing")])
     assert columns([row], "build_registers nsys_registers ncu_registers agree") == [(32, None, None, None)]

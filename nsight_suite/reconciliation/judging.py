@@ -19,6 +19,9 @@ from nsight_suite.reconciliation.inference import applied_rules
 from nsight_suite.reconciliation.witnesses import CASES, QUERIES, Evidence
 from nsight_suite.runfolder import RunFolder
 
+# Shared views that several queries read, each behind those that it reads itself.
+_HELD = ("invocation", "invocation_launch", "invocation_kernel", "workload", "split_of_invocation")
+
 
 def reconcile_run(run: RunFolder, bounds: Bounds = BOUNDS) -> Reconciliation:
     """Judge a run folder. Raises SuiteError when it is no run, has no protocol, or holds no evidence at all."""
@@ -48,6 +51,7 @@ def reconcile(evidence: Evidence, run_id: str = "", bounds: Bounds = BOUNDS) -> 
 def gather(store: Store, experiment: str) -> Evidence:
     """Run every query that the families read. A table that cannot be read to its end counts as missing."""
     missing = {**store.missing, **_damaged(store)}
+    _hold(store)
     rows = {name: run_named(store, name, experiment).records() for name in QUERIES}
     return Evidence(run_sql(store, CASES).records(), rows, missing)
 
@@ -65,6 +69,12 @@ def _damaged(store: Store) -> dict[str, str]:
             columns = ", ".join(f'CAST(NULL AS {column.type}) AS "{column.name}"' for column in table.columns)
             store.connection.execute(f'CREATE OR REPLACE VIEW "{name}" AS SELECT {columns} WHERE false')
     return damaged
+
+
+def _hold(store: Store) -> None:
+    """Work out once what many queries read. A temporary table goes before the view of its name."""
+    for name in _HELD:
+        store.connection.execute(f'CREATE OR REPLACE TEMP TABLE "{name}" AS SELECT * FROM main."{name}"')
 
 
 def _without_folders(message: str) -> str:

@@ -25,7 +25,12 @@ def judge_case(evidence: Evidence, case: Row, family: str) -> Iterator[Finding]:
 
 def judge_run(evidence: Evidence, family: str) -> Iterator[Finding]:
     """Registers, shared and local memory of each compiled kernel."""
-    differing = [row for row in evidence.rows["kernel_build_agreement"] if row["agree"] is False]
+    elsewhere = _out_of_place(evidence)
+    differing = [
+        row
+        for row in evidence.rows["kernel_build_agreement"]
+        if row["agree"] is False and row["kernel"] not in elsewhere
+    ]
     if differing:
         yield Finding(
             "resources-differ",
@@ -38,6 +43,18 @@ def judge_run(evidence: Evidence, family: str) -> Iterator[Finding]:
             "Look at `query RUN kernel_build_agreement`; capture every pass from one state of the sources.",
             ("kernel_build_agreement",),
         )
+
+
+def _out_of_place(evidence: Evidence) -> set[str]:
+    """Kernels that ran where others are declared: whose numbers these are is the matter of their order."""
+    return {
+        name
+        for row in evidence.rows["kernel_order"]
+        if row["declared"] is not None and len(row["declared"]) == len(row["observed"])
+        for declared, observed in zip(row["declared"], row["observed"], strict=True)
+        if declared != observed
+        for name in (declared, observed)
+    }
 
 
 def _workers(case_id: str, rows: Sequence[Row], family: str) -> Iterator[Finding]:

@@ -94,7 +94,7 @@ def test_figures_are_those_of_the_run(written: tuple[str, str]) -> None:
     figures = [
         base64.b64decode(str(image["src"]).split(",")[1]).decode() for image in _Page(written[0]).all("img")
     ]
-    assert len(figures) == 2
+    assert len(figures) == 3
     assert all("row-synthetic" in figure for figure in figures)
 
 
@@ -140,6 +140,21 @@ def test_the_table_of_limits_gives_the_answer(written: tuple[str, str]) -> None:
     assert "≈ explained</span>" in written[0]
 
 
+def test_tables_of_what_a_run_does_not_have_are_left_out(written: tuple[str, str], tmp_path: Path) -> None:
+    _, markdown = reported(make_run(tmp_path / "run", whole=True))
+    text = markdown.read_text(encoding="utf-8")
+    for title in (
+        *("Host completion, session by session", "What the pilot chose", "Tasks planned and recorded"),
+        *("Tasks that began before the stage before had ended", "Tasks of a traced invocation together"),
+    ):
+        assert f"### {title}" in text
+        assert f"### {title}" not in written[1]
+    # B of the rows 0 to 28 of 32 began before A had ended; see synthetic_run.py.
+    assert "| row:fused:graph:32x1024 | 0 | B | 32 | 29 |" in text
+    assert "### Variants of the same machine code" not in text
+    assert "### Arrays checked" in written[1]
+
+
 def test_the_commands_run_as_printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A run below the folder that one stands in is told by the way to it, any other by its whole path."""
     run = make_run(tmp_path / "runs" / "my row")
@@ -182,7 +197,7 @@ def test_a_failed_check_is_named(tmp_path: Path) -> None:
         tables["validation"][0]["passed"] = False
 
     _, markdown = reported(make_run(tmp_path / "run", edit=fail))
-    assert re.search(r"FAILED: row:\S+ \(finite, pass validate\)", markdown.read_text(encoding="utf-8"))
+    assert re.search(r"FAILED: row:\S+ \(finite of y, pass validate\)", markdown.read_text(encoding="utf-8"))
 
 
 def test_text_from_a_report_cannot_become_markup(tmp_path: Path) -> None:

@@ -12,12 +12,17 @@ def summary(rows: Sequence[Mapping[str, Any]]) -> str:
     """How many checks there were, and which failed, from the rows of the query `validation`."""
     if not rows:
         return "No output was checked: the numbers of this run may be those of wrong results."
-    failed = sorted({f"{row['case_id']} ({row['check']}, pass {row['pass']})" for row in rows if row["failed"]})
+    failed = sorted({f"{row['case_id']} ({_check(row)}, pass {row['pass']})" for row in rows if row["failed"]})
     checks = sum(row["fixtures"] for row in rows)
     held_out = sum(row["held_out"] for row in rows)
     cases = len({row["case_id"] for row in rows})
     said = f"{checks} checks of the outputs of {cases} cases, {held_out} of them on inputs held out to the end"
     return f"{said}: all passed." if not failed else f"{said}. FAILED: {'; '.join(failed)}."
+
+
+def _check(row: Mapping[str, Any]) -> str:
+    """A check with the array that it is of; runs of before arrays had names checked one."""
+    return f"{row['check']} of {row['array']}" if row["array"] else str(row["check"])
 
 
 def by_kind(rows: Sequence[Mapping[str, Any]]) -> TextTable:
@@ -30,6 +35,7 @@ def by_kind(rows: Sequence[Mapping[str, Any]]) -> TextTable:
             "pass": pass_name,
             "check": check,
             "cases": len({row["case_id"] for row in group}),
+            "arrays": len({row["array"] for row in group}),
             "checked": sum(row["fixtures"] for row in group),
             "failed": sum(row["failed"] for row in group),
             "worst": max((row["worst"] for row in group if row["worst"] is not None), default=None),
@@ -37,7 +43,7 @@ def by_kind(rows: Sequence[Mapping[str, Any]]) -> TextTable:
         }
         for (pass_name, check), group in groups.items()
     ]
-    headings = ("pass", "check", "cases", "checked", "failed", "worst", "limit")
+    headings = ("pass", "check", "cases", "arrays", "checked", "failed", "worst", "limit")
     about = "One row per pass and check, over all its cases; the worst is the largest violation among them."
     return text_table(
         "Checks of the output arrays", "validation", about, summed, dict(zip(headings, headings, strict=True))

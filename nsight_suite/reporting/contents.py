@@ -160,6 +160,8 @@ def _tables(
     for one in shown:
         query = find_query(one.query, experiment)
         rows = run_named(store, one.query, experiment).records()
+        if one.only_if is not None and not any(map(one.only_if, rows)):
+            continue
         if bound is not None and one.query == "limits":
             rows = [{**row, "answer": bound.get(row["case_id"])} for row in rows]
         about = f"{query.about} {query.notes}".replace("\n", " ").strip()

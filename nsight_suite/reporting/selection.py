@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -11,13 +12,15 @@ class Shown:
     """One table of the report.
 
     `columns` maps the query's columns to headings, in order. `noted` names columns whose distinct values are
-    printed below the table instead, the last of them being the note and the others what it is about.
+    printed below the table instead, the last of them being the note and the others what it is about. `only_if`
+    says of a row whether it is worth the table: without any such row the table is left out.
     """
 
     query: str
     title: str
     columns: Mapping[str, str]
     noted: tuple[str, ...] = ()
+    only_if: Callable[[Mapping[str, Any]], bool] | None = None
 
 
 _CASE = {"case_id": "case"}
@@ -34,6 +37,9 @@ KEY_TABLES = (
             "ncu_min": "ncu, fewest",
             "ncu_max": "ncu, most",
             "ncu_invocations": "invocations, ncu",
+            "expected_memsets": "memsets declared",
+            "nsys_memsets_min": "memsets, nsys, fewest",
+            "nsys_memsets_max": "memsets, nsys, most",
         },
     ),
     Shown(
@@ -43,9 +49,31 @@ KEY_TABLES = (
             **_CASE,
             "expected_nodes": "declared",
             "api_nodes": "graph API",
+            "dot_nodes": "DOT dump",
             "nsys_nodes_per_replay": "nsys, per replay",
             "other_nodes": "nodes of other kinds",
+            "expected_memsets": "memsets declared",
+            "api_memsets": "memsets, graph API",
+            "dot_memsets": "memsets, DOT dump",
+            "nsys_memsets_per_replay": "memsets, nsys, per replay",
         },
+    ),
+    Shown(
+        "planned_launches",
+        "Launches as the drivers prepared them",
+        {
+            **_CASE,
+            "ordinal": "launch",
+            "kind": "kind",
+            "name": "name",
+            "grid": "grid",
+            "block": "block",
+            "dynamic_shared_bytes": "dynamic shared",
+            "cooperative": "cooperative",
+            "bytes": "bytes set",
+            "passes": "passes",
+        },
+        only_if=bool,
     ),
     Shown(
         "dram_bytes",
@@ -79,6 +107,82 @@ KEY_TABLES = (
             "max_ns": "largest",
             "samples": "samples",
         },
+    ),
+    Shown(
+        "session_completion",
+        "Host completion, session by session",
+        {
+            **_CASE,
+            "pass": "session",
+            "uuid": "GPU",
+            "median_ns": "median",
+            "p10_ns": "p10",
+            "p90_ns": "p90",
+            "samples": "samples",
+            "mean_of_medians_ns": "mean of the medians",
+        },
+        only_if=lambda row: row["sessions"] > 1,
+    ),
+    Shown(
+        "pilot_choices",
+        "What the pilot chose",
+        {
+            "group_name": "choice",
+            "shape": "shape",
+            "submission": "submission",
+            "variant": "candidate",
+            "median_ns": "median",
+            "rounds": "samples",
+            "chosen": "chosen",
+            "before_sessions": "before the sessions",
+        },
+        only_if=bool,
+    ),
+    Shown(
+        "early_starts",
+        "Tasks that began before the stage before had ended",
+        {
+            **_CASE,
+            "invocation": "invocation",
+            "stage": "stage",
+            "tasks": "tasks",
+            "early": "early",
+            "first_start_ns": "first start",
+            "last_end_ns": "last end",
+        },
+        only_if=bool,
+    ),
+    Shown(
+        "task_coverage",
+        "Tasks planned and recorded",
+        {
+            **_CASE,
+            "invocation": "invocation",
+            "stage": "stage",
+            "planned": "planned",
+            "recorded": "recorded",
+            "missing": "missing",
+            "repeated": "repeated",
+            "unplanned": "unplanned",
+            "backwards": "backwards",
+        },
+        only_if=bool,
+    ),
+    Shown(
+        "task_tail",
+        "Tasks of a traced invocation together",
+        {
+            **_CASE,
+            "invocation": "invocation",
+            "tasks": "tasks",
+            "workers": "workers",
+            "multiprocessors": "multiprocessors",
+            "span_ns": "span",
+            "busy_ns": "busy, all tasks",
+            "tail_ns": "tail",
+            "tail_share": "tail / span",
+        },
+        only_if=bool,
     ),
     Shown(
         "launch_split",
@@ -172,6 +276,49 @@ KEY_TABLES = (
         },
     ),
     Shown(
+        "kernel_build_agreement",
+        "Registers and memory of each compiled kernel, by three tools",
+        {
+            "kernel": "kernel",
+            "variant": "source",
+            "build_registers": "registers, assembler",
+            "nsys_registers": "registers, nsys",
+            "ncu_registers": "registers, ncu",
+            "build_static_bytes": "static shared, assembler",
+            "nsys_static_bytes": "static shared, nsys",
+            "ncu_static_bytes": "static shared, ncu",
+            "build_local_bytes": "local, assembler",
+            "nsys_local_bytes": "local, nsys",
+            "agree": "agree",
+        },
+    ),
+    Shown(
+        "occupancy",
+        "Blocks that fit, by the occupancy API",
+        {
+            "kernel": "kernel",
+            "block_threads": "threads a block",
+            "dynamic_shared_bytes": "dynamic shared",
+            "active_blocks": "blocks, per multiprocessor",
+            "resident_blocks": "blocks, whole device",
+            "passes": "passes",
+        },
+        only_if=bool,
+    ),
+    Shown(
+        "same_binary",
+        "Variants of the same machine code",
+        {
+            "kernel": "kernel",
+            "source": "source",
+            "variants": "variants",
+            "cases": "cases",
+            "cubins": "machine codes",
+            "same_binary": "the same",
+        },
+        only_if=lambda row: row["same_binary"] is not None,
+    ),
+    Shown(
         "unattributed",
         "What ran outside every measured invocation",
         {
@@ -234,5 +381,20 @@ ENVIRONMENT = (
 )
 
 CHECKS = (
+    Shown(
+        "validation_counts",
+        "Arrays checked",
+        {
+            "pass": "pass",
+            "variant": "variant",
+            "cases": "cases",
+            "fixtures": "inputs",
+            "arrays": "arrays",
+            "arrays_checked": "arrays checked",
+            "checks": "checks",
+            "held_out": "held out",
+            "failed": "failed",
+        },
+    ),
     Shown("sanitizer", "compute-sanitizer", {"tool": "tool", "errors": "errors", "summary": "its own summary"}),
 )

@@ -153,7 +153,7 @@ def kernel_like(rms: ModuleType, x: np.ndarray, tiles: int, skip: int = 0) -> np
     return e * (1 / e[:, : width - skip].sum(axis=1, keepdims=True))
 
 
-@pytest.mark.parametrize("fixture", ["normal", "wide", "ties", "shifted"])
+@pytest.mark.parametrize("fixture", ["normal", "wide", "ties", "faint", "shifted"])
 def test_tolerances_admit_the_algorithm_and_catch_a_skipped_piece(rms: ModuleType, fixture: str) -> None:
     allowed = PROTOCOL.tolerances
     x = x_of(rms, fixture, 2, WIDTH)
@@ -164,6 +164,16 @@ def test_tolerances_admit_the_algorithm_and_catch_a_skipped_piece(rms: ModuleTyp
     sums = np.abs(wrong.sum(axis=1) - 1)
     if fixture != "shifted":  # there all weight lies in eight elements
         assert (sums > allowed["row_sum"]).all()
+
+
+def test_a_fixture_catches_who_forgets_the_epsilon(rms: ModuleType) -> None:
+    x = x_of(rms, "faint", 2, WIDTH)
+    assert (np.mean(x.astype(np.float64) ** 2, axis=1) < rms.EPSILON).all()
+    right = rms.reference({}, {"x": x})
+    scaled = x / np.sqrt(np.mean(x.astype(np.float64) ** 2, axis=1, keepdims=True))
+    forgetful = np.exp(scaled) / np.exp(scaled).sum(axis=1, keepdims=True)
+    limit = PROTOCOL.tolerances["absolute"] + PROTOCOL.tolerances["relative"] * right
+    assert (np.abs(forgetful - right) / limit).max() > 100
 
 
 @pytest.mark.parametrize(

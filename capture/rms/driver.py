@@ -63,11 +63,12 @@ def meeting_places(parameters: Parameters) -> dict[str, tuple[tuple[int, ...], A
 
 
 def inputs(fixture: str, parameters: Parameters, random: np.random.Generator) -> HostArrays:
-    """The fixtures, FP32 of rows × columns. Scaling makes the root mean square one, whatever that of x is.
+    """The fixtures, FP32 of rows × columns. Scaling makes the root mean square one, unless that of x is small.
 
     normal   standard normal
     wide     magnitudes over six decades, either sign, so that r differs much from one
     ties     five distinct values, so that each row's maximum occurs many times
+    faint    normal times 2^-9: the mean square is below 1e-5, which decides r as it does in no other fixture
     shifted  normal, with eight elements per row moved up by hundreds or thousands, an offset of the row's own:
              scaled, they reach sqrt(columns / 8), where exp overflows unless the maximum is subtracted
     """
@@ -79,6 +80,8 @@ def inputs(fixture: str, parameters: Parameters, random: np.random.Generator) ->
         x = magnitude * random.choice(np.array([-1, 1], dtype=np.float32), size)
     elif fixture == "ties":
         x = random.integers(-2, 3, size, dtype=np.int8).astype(np.float32)
+    elif fixture == "faint":
+        x = random.standard_normal(size, dtype=np.float32) * np.float32(2.0**-9)
     elif fixture == "shifted":
         x = random.standard_normal(size, dtype=np.float32)
         for row in x:

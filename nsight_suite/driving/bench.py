@@ -55,7 +55,7 @@ class Bench:
         self._modules: dict[str, ModuleType] = {}
         self._tools: dict[str, str] = {}
         self._asked: dict[tuple[str, str, int, int], int] = {}
-        self._log = TaskLog() if plan.pass_name == "trace" else None
+        self._log = TaskLog(device.cupy_stream) if plan.pass_name == "trace" else None
 
     def wait(self) -> None:
         """Wait for the stream. Raises CudaError for whatever went wrong on it."""

@@ -50,10 +50,13 @@ class Stage:
 class TaskLog:
     """The log on the device: emptied before an invocation, read after it."""
 
-    def __init__(self) -> None:
+    def __init__(self, stream: Any) -> None:
+        """`stream`: the CuPy stream of the kernels, so that none of them overtakes what empties the log."""
         import cupy
 
-        self._memory = cupy.zeros(_HEAD.itemsize + _CAPACITY * RECORD.itemsize, np.uint8)
+        self._stream = stream
+        with stream:
+            self._memory = cupy.zeros(_HEAD.itemsize + _CAPACITY * RECORD.itemsize, np.uint8)
 
     @property
     def argument(self) -> np.uint64:
@@ -62,7 +65,7 @@ class TaskLog:
 
     def empty(self) -> None:
         head = np.array([(0, _CAPACITY)], _HEAD)
-        self._memory[: _HEAD.itemsize].set(head.view(np.uint8))
+        self._memory[: _HEAD.itemsize].set(head.view(np.uint8), stream=self._stream)
 
     def read(self) -> NDArray[Any]:
         """The records in the order in which they were appended. Raises SuiteError when there were too many."""

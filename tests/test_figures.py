@@ -19,7 +19,7 @@ from nsight_suite.figurestyle import microseconds, variant_colours
 from nsight_suite.runfolder import RunFolder, sha256
 from nsight_suite.sources import ExperimentSource
 
-NAMES = ("profile-traffic", "row-completion")
+NAMES = ("profile-traffic", "row-completion", "row-fourway")
 
 
 @pytest.fixture(scope="module")

@@ -1,23 +1,27 @@
-"""Writes what the documentation takes from the project itself: tables, queries, README's verdicts and figure.
+"""Writes what the documentation takes from the project itself: tables, queries, verdicts, times, figures.
 
     python docs/generate.py           write what is out of date
     python docs/generate.py --check   only name it; exit status 1 when there is any
 
-README's parts stand between `<!-- generated: NAME -->` and `<!-- end -->` and come from the recorded run.
+Parts of README.md and docs/experiments.md stand between `<!-- generated: NAME -->` and `<!-- end -->` and come
+from the recorded runs; the H100 numbers beside them stand in docs/published.csv.
 """
 
 from __future__ import annotations
 
+import csv
 import json
 import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
+from nsight_suite import open_run  # noqa: E402
 from nsight_suite.drawing import draw, write_drawings  # noqa: E402
 from nsight_suite.evidence.tables import tables  # noqa: E402
 from nsight_suite.querying import find_queries  # noqa: E402
@@ -40,7 +44,59 @@ def texts() -> dict[Path, str]:
         found[readme] = with_part(
             readme.read_text(encoding="utf-8"), "verdicts", verdicts(RECORDED, README_SHAPE)
         )
-    return found
+    experiments = ROOT / "docs" / "experiments.md"
+    text = experiments.read_text(encoding="utf-8")
+    for run in sorted((ROOT / "examples").glob("*-h200")):
+        text = with_part(text, run.name.removesuffix("-h200"), measured(run))
+    return {**found, experiments: text}
+
+
+def measured(path: Path) -> str:
+    """The medians of a recorded run beside the published ones; of `rms`, which has none, its own headline."""
+    experiment = path.name.removesuffix("-h200")
+    query = "headline" if experiment == "rms" else "host_completion"
+    with open_run(path) as run:
+        rows = run.query(query, as_="rows")
+    table = _headline(rows) if experiment == "rms" else _beside(rows, _published(experiment))
+    run_id = RunFolder(path).read_run()["run_id"]
+    return f"{table}\n\nRun `{run_id}`: `python -m nsight_suite.query examples/{path.name} {query}`"
+
+
+def _beside(rows: Iterable[Mapping[str, Any]], published: Mapping[tuple[str, str, str], float]) -> str:
+    heads = ("shape", "variant", "submission", "published, H100 µs", "here, H200 µs", "H100 / H200")
+    lines = []
+    for row in rows:
+        case = row["variant"], row["submission"], row["shape"]
+        if case in published:
+            theirs, ours = published[case], row["median_ns"] / 1e3
+            lines.append((case[2], case[0], case[1], f"{theirs:.2f}", f"{ours:.2f}", f"{theirs / ours:.2f}"))
+    return _table(heads, lines)
+
+
+def _headline(rows: Iterable[Mapping[str, Any]]) -> str:
+    heads = ("rows", "submission", "baseline µs", "local µs", "chosen form", "its µs", "local / chosen")
+    lines = [
+        (
+            str(row["row_count"]),
+            row["submission"],
+            *(f"{row[name] / 1e3:.2f}" for name in ("baseline_ns", "local_ns")),
+            row["mega"],
+            f"{row['mega_ns'] / 1e3:.2f}",
+            f"{row['ratio']:.2f}",
+        )
+        for row in rows
+    ]
+    return _table(heads, lines)
+
+
+def _published(experiment: str) -> dict[tuple[str, str, str], float]:
+    """Medians of host completion in µs by variant, submission and shape."""
+    with (ROOT / "docs" / "published.csv").open(encoding="utf-8", newline="") as file:
+        return {
+            (row["variant"], row["submission"], row["shape"]): float(row["median_us"])
+            for row in csv.DictReader(file)
+            if row["experiment"] == experiment
+        }
 
 
 def evidence_page() -> str:

@@ -6,12 +6,12 @@ import csv
 import io
 import json
 import os
+import shutil
 import signal
 import threading
 from pathlib import Path
 
 import pytest
-from synthetic_run import make_run
 
 from nsight_suite.errors import CannotAnswer, UsageError
 from nsight_suite.evidence.store import Store, empty_store, open_store, write_duckdb, write_parquet
@@ -31,27 +31,41 @@ from nsight_suite.runfolder import RunFolder
 QUERIES = [query.name for query in find_queries("row")]
 
 
+def copy_of(run: RunFolder, folder: Path) -> RunFolder:
+    """A copy that a test may spoil."""
+    shutil.copytree(run.path, folder / "run")
+    return RunFolder(folder / "run")
+
+
 @pytest.fixture(scope="module")
 def store(synthetic_run: RunFolder) -> Store:
     return open_store(synthetic_run)
 
 
+@pytest.fixture(scope="module")
+def answers(store: Store) -> dict[str, Result]:
+    """What each query answers to the whole run."""
+    return {name: run_named(store, name, "row") for name in QUERIES}
+
+
 @pytest.mark.parametrize("name", QUERIES)
-def test_header_documents_every_column_in_order(store: Store, name: str) -> None:
+def test_header_documents_every_column_in_order(answers: dict[str, Result], name: str) -> None:
     query = find_query(name, "row")
     assert query.about.startswith("One row per ")
-    assert tuple(query.columns) == run_named(store, name, "row").columns
+    assert tuple(query.columns) == answers[name].columns
     assert all(meaning.strip() for meaning in query.columns.values())
 
 
-def test_every_query_has_a_total_order(store: Store, synthetic_run: RunFolder, tmp_path: Path) -> None:
+def test_every_query_has_a_total_order(
+    answers: dict[str, Result], synthetic_run: RunFolder, tmp_path: Path
+) -> None:
     """The same rows stored in another order give the same answers."""
     shuffled = RunFolder(tmp_path / "shuffled")
-    for name in tables():
-        source = synthetic_run.evidence / f"{name}.parquet"
-        target = shuffled.evidence / f"{name}.parquet"
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with empty_store() as connection:
+    shuffled.evidence.mkdir(parents=True)
+    with empty_store() as connection:
+        for name in tables():
+            source = synthetic_run.evidence / f"{name}.parquet"
+            target = shuffled.evidence / f"{name}.parquet"
             connection.execute("SELECT setseed(0.5)")
             rows = f"SELECT * FROM read_parquet('{source}') ORDER BY random()"
             connection.execute(f"COPY ({rows}) TO '{target}' (FORMAT parquet)")
@@ -59,7 +73,7 @@ def test_every_query_has_a_total_order(store: Store, synthetic_run: RunFolder, t
     shuffled.expected.write_text(synthetic_run.expected.read_text())
     other = open_store(shuffled)
     for name in QUERIES:
-        assert run_named(other, name, "row") == run_named(store, name, "row"), name
+        assert run_named(other, name, "row") == answers[name], name
 
 
 def test_every_query_runs_on_empty_tables(tmp_path: Path) -> None:
@@ -135,8 +149,8 @@ def test_interrupt_ends_a_long_query(store: Store) -> None:
     assert run_sql(store, "SELECT 1").rows == ((1,),)
 
 
-def test_a_damaged_table_is_told_when_a_query_meets_it(tmp_path: Path) -> None:
-    run = make_run(tmp_path / "run")
+def test_a_damaged_table_is_told_when_a_query_meets_it(synthetic_run: RunFolder, tmp_path: Path) -> None:
+    run = copy_of(synthetic_run, tmp_path)
     store = open_store(run)
     (run.evidence / "sample.parquet").write_bytes(b"no longer Parquet")
     with pytest.raises(CannotAnswer, match="The query 'host_completion' has no answer"):
@@ -204,8 +218,8 @@ def test_records_name_the_columns() -> None:
 
 
 @pytest.fixture
-def without_kernels(tmp_path: Path) -> Store:
-    run = make_run(tmp_path / "run")
+def without_kernels(synthetic_run: RunFolder, tmp_path: Path) -> Store:
+    run = copy_of(synthetic_run, tmp_path)
     (run.evidence / "kernel.parquet").unlink()
     return open_store(run)
 
@@ -220,8 +234,10 @@ def test_a_missing_table_is_refused_not_empty(without_kernels: Store) -> None:
 
 
 @pytest.mark.parametrize("table", ["kernel", "range", "sample", "counter", "variant_case"])
-def test_no_query_takes_a_missing_table_for_empty(store: Store, tmp_path: Path, table: str) -> None:
-    run = make_run(tmp_path / "run")
+def test_no_query_takes_a_missing_table_for_empty(
+    answers: dict[str, Result], synthetic_run: RunFolder, tmp_path: Path, table: str
+) -> None:
+    run = copy_of(synthetic_run, tmp_path)
     (run.evidence / f"{table}.parquet").unlink()
     lacking, refused = open_store(run), 0
     for name in QUERIES:
@@ -230,7 +246,7 @@ def test_no_query_takes_a_missing_table_for_empty(store: Store, tmp_path: Path, 
         except CannotAnswer:
             refused += 1
         else:
-            assert answer == run_named(store, name, "row"), name
+            assert answer == answers[name], name
     assert 0 < refused < len(QUERIES)
 
 
@@ -250,15 +266,15 @@ def test_what_reads_other_tables_still_answers(without_kernels: Store) -> None:
         ("SELECT case FROM nowhere", r"expected\.sql is no query that DuckDB can answer"),
     ],
 )
-def test_a_wrong_declaration_is_named(tmp_path: Path, text: str, what: str) -> None:
-    run = make_run(tmp_path / "run")
+def test_a_wrong_declaration_is_named(synthetic_run: RunFolder, tmp_path: Path, text: str, what: str) -> None:
+    run = copy_of(synthetic_run, tmp_path)
     run.expected.write_text(text)
     with pytest.raises(UsageError, match=what):
         open_evidence(run)
 
 
-def test_a_declaration_may_count_in_any_integers(tmp_path: Path) -> None:
-    run = make_run(tmp_path / "run")
+def test_a_declaration_may_count_in_any_integers(synthetic_run: RunFolder, tmp_path: Path) -> None:
+    run = copy_of(synthetic_run, tmp_path)
     run.expected.write_text(
         "SELECT case_id, 1 AS kernels, NULL AS graph_nodes, ['a'] AS kernel_names, 2::UTINYINT AS "
         "logical_read_bytes, sum(3) OVER () AS logical_write_bytes FROM variant_case;\n"

@@ -56,5 +56,5 @@ def test_version_is_that_of_the_project() -> None:
 
 @pytest.mark.parametrize("verb", VERBS)
 def test_help_is_cheap(verb: str) -> None:
-    """The whole process, interpreter included; the best of three, for a first run also compiles."""
-    assert min(float(_python(f"VERB = {verb!r}\n{_HELP}")) for _ in range(3)) <= HELP_CPU_S
+    """The whole process, interpreter included; once in three runs, for a first one also compiles."""
+    assert any(float(_python(f"VERB = {verb!r}\n{_HELP}")) <= HELP_CPU_S for _ in range(3))

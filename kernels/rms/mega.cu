@@ -24,9 +24,10 @@
 // launches of 32.
 //
 // Bytes, with A = 4 * rows * columns: reads A, writes A, and 12 to 24 bytes per block cross the L2 cache. The
-// floor is a plain copy of x and two trips through the L2 cache; expect about two microseconds per meeting of
-// the grid and half of that per meeting of a row, in which nothing is loaded or stored, since all blocks are in
-// step.
+// floor is a plain copy of x and two trips through the L2 cache; expect one to two microseconds per meeting, in
+// which nothing is loaded or stored, since all blocks are in step. A meeting of a row has no counter at which
+// all blocks queue, but each block looks at a message of every tile of its row: which form is faster depends on
+// the number of tiles, and is for the pilot to say.
 //
 // `retention` is the control: the same binary, launch shape and shared memory, and less kept over the second
 // meeting.

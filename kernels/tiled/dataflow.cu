@@ -30,6 +30,9 @@
 // Why everybody sees what he needs: each arrival is an acquire-release count, so the last to arrive has
 // acquired all summaries of the row; it releases the flag, and thread 0 of each waiting block acquires it
 // before the block's barrier.
+//
+// In a trace A begins when its tile has been asked for one tile earlier, and C never loads x: how long a task
+// takes compares inside this variant only.
 #include "ordering.cuh"
 #include "tasks.cuh"
 

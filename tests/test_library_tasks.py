@@ -64,7 +64,7 @@ def without(stage: str, job: int) -> list[Row]:
         *("tasks", "task_coverage", "task_violations", "early_starts", "task_tail", "multiprocessor_load"),
         *("session_completion", "pilot_choices", "occupancy", "planned_launches", "launches_as_planned"),
         *("same_binary", "validation_counts", "kernel_build_agreement", "graph_nodes", "invocations"),
-        *("kernel_counts", "builds", "validation", "evidence_rows", "resources"),
+        *("kernel_counts", "builds", "validation", "evidence_rows", "resources", "outputs"),
     ],
 )
 def test_the_header_tells_every_column(name: str) -> None:
@@ -387,6 +387,22 @@ def test_checked_arrays_are_counted_by_variant_and_together() -> None:
         (CASE, "a", "finite", 2, 0),
         (CASE, "y", "exact", 2, 1),
         (CASE, "y", "finite", 2, 0),
+    ]
+
+
+def test_outputs_are_held_against_what_was_timed() -> None:
+    told = {"validate": "b", "timing": "a", "trace": "c", "timing-2": "a", "nsys": None}
+    found = ask(
+        "outputs",
+        variant_case=[case(CASE)],
+        driven=[{"pass": name, "case_id": CASE, "output_sha256": sha} for name, sha in told.items()],
+    )
+    assert columns(found, "pass output_sha256 reference_sha256 same_output") == [
+        ("nsys", None, "a", None),
+        ("timing", "a", "a", True),
+        ("timing-2", "a", "a", True),
+        ("trace", "c", "a", False),
+        ("validate", "b", "a", False),
     ]
 
 

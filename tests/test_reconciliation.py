@@ -305,6 +305,13 @@ FAULTS = {
         LARGE,
         "error of y in pass validate (1 fixture, worst 3.5, limit 1.0)",
     ),
+    "a check above its limit is recorded as passed": (
+        f"UPDATE @validation SET worst = 3.5 WHERE case_id = '{LARGE}' AND fixture = 'wide' AND "
+        "pass = 'validate' AND \"check\" = 'error'",
+        "failed-validation",
+        LARGE,
+        "error of y in pass validate (1 fixture, worst 3.5, limit 1.0)",
+    ),
     "a profiled process computed something else": (
         f"UPDATE @driven SET output_sha256 = '00' WHERE pass = 'ncu' AND case_id = '{LARGE}'",
         "output-differs",
@@ -620,6 +627,16 @@ def test_changed_report_is_named(copy: Copy) -> None:
     file.write_bytes(file.read_bytes().replace(b"row_exp", b"row_sum"))
     reconciliation = reconcile_run(run)
     assert codes(reconciliation) == {"changed-report"}
+    assert reconciliation.exit_status == 1
+
+
+def test_a_tolerance_that_was_changed_afterwards_is_named(copy: Copy) -> None:
+    run = copy()
+    text = run.protocol.read_text(encoding="utf-8")
+    assert text.count("relative = 2e-5") == 1
+    run.protocol.write_text(text.replace("relative = 2e-5", "relative = 2e-4"), encoding="utf-8")
+    reconciliation = reconcile_run(run)
+    assert codes(reconciliation) == {"changed-protocol"}
     assert reconciliation.exit_status == 1
 
 

@@ -301,6 +301,12 @@ FAULTS = {
         None,
         "pass trace: build fused 0 of 1",
     ),
+    "the instrumented build computes something else": (
+        f"UPDATE @driven SET output_sha256 = '00' WHERE pass = 'trace' AND case_id = '{FUSED}'",
+        "output-differs",
+        FUSED,
+        "pass trace computed another output than the pass that was validated and timed",
+    ),
     "an intermediate is wrong": (
         "UPDATE @validation SET \"array\" = 'row_sum', passed = false, worst = 2 WHERE pass = 'validate' "
         f"AND case_id = '{FUSED}' AND \"check\" = 'error'",

@@ -44,7 +44,8 @@ def judge(evidence: Evidence) -> Iterator[Finding]:
 def _case(evidence: Evidence, case: Row, *, renamed: bool) -> list[Finding]:
     case_id = case["case_id"]
     rows = list(_rows(evidence, case))
-    found = list(results.judge_case(evidence.of("validation", case_id), rows, case_id, FAMILY))
+    outputs = [row for row in evidence.of("outputs", case_id) if not evidence.gap(case, (), (row["pass"],))]
+    found = list(results.judge_case(evidence.of("validation", case_id), outputs, case_id, FAMILY))
     found += launches.judge_case(evidence, case, FAMILY)
     for row in rows:
         if not (renamed and row["pass"] == "nsys"):
@@ -207,5 +208,6 @@ def _agreement(evidence: Evidence, case: Row, rows: list[Row]) -> Finding:
         f"{row['seen_invocations']} of {row['driven_invocations']} invocations by {row['pass']}" for row in rows
     ]
     seen += [f"{checks} checks passed"] if checks else []
-    seen += ["the same output in every pass"] if any(row["same_output"] for row in rows) else []
+    same = [row["same_output"] for row in evidence.of("outputs", case_id)]
+    seen += ["the same output in every pass"] if len(same) > 1 and all(same) else []
     return Finding("complete", FAMILY, AGREE, case_id, "; ".join(seen), {"checks": checks}, sources=_SOURCES)

@@ -60,6 +60,7 @@ def find_gaps(evidence: Evidence, run: RunFolder) -> list[Gap]:
         *_passes(evidence.rows["passes"]),
         *_files(_recorded_files(evidence.rows["artifacts"], run), run, evidence.rows["sources"]),
     ]
+    found += _protocol(run)
     if not run.expected.is_file():
         found.append(_undeclared())
     silent = {gap.subject for gap in found if gap.code.endswith("-pass")}
@@ -94,6 +95,21 @@ def _undeclared() -> Gap:
         EXPLAINED,
         sources=("protocol/expected.sql",),
     )
+
+
+def _protocol(run: RunFolder) -> Iterator[Gap]:
+    """The protocol beside the evidence must be the one that was run: tolerances, cases, passes come from it."""
+    told = run.read_run().get("protocol_sha256")
+    if told and told != sha256(run.protocol):
+        yield Gap(
+            "changed-protocol",
+            "protocol/protocol.toml",
+            "protocol/protocol.toml is not the file that this run was made by",
+            "Tolerances, cases or passes may have been changed after the results were known.",
+            "Bring the protocol back from where the run was made, or capture again by the new one.",
+            DISAGREE,
+            sources=("protocol/protocol.toml", "run.json"),
+        )
 
 
 def _tables(missing: Mapping[str, str]) -> Iterator[Gap]:

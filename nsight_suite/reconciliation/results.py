@@ -19,9 +19,9 @@ def judge_run(evidence: Evidence, family: str) -> Iterator[Finding]:
 
 
 def judge_case(
-    validation: Sequence[Row], profiled: Sequence[Row], case_id: str, family: str
+    validation: Sequence[Row], outputs: Sequence[Row], case_id: str, family: str
 ) -> Iterator[Finding]:
-    """`validation` and `profiled` are a case's rows of `validation` and `completeness`."""
+    """`validation` and `outputs` are a case's rows of the queries of these names."""
     failed = [row for row in validation if row["failed"]]
     if failed:
         seen = [
@@ -41,7 +41,7 @@ def judge_case(
             "Correct the kernel; look at `query RUN validation`.",
             ("validation",),
         )
-    other = [row["pass"] for row in profiled if row["same_output"] is False]
+    other = [row["pass"] for row in outputs if row["same_output"] is False]
     if other:
         yield Finding(
             "output-differs",
@@ -50,9 +50,9 @@ def judge_case(
             case_id,
             f"pass {some(other)} computed another output than the pass that was validated and timed",
             {"passes": len(other)},
-            "What was profiled is not what was validated and timed.",
+            "What was profiled or traced is not what was validated and timed.",
             "Check that every pass uses the same inputs and builds; capture again.",
-            ("completeness",),
+            ("outputs",),
         )
 
 

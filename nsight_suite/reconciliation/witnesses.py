@@ -33,6 +33,7 @@ QUERIES = (
     "launches_as_planned",
     "limits",
     "lost_records",
+    "outputs",
     "passes",
     "pilot_choices",
     "planned_launches",

@@ -6,7 +6,7 @@
 -- check     finite, nonnegative, error, row_sum, exact, same_as_stream, same_as:VARIANT …
 -- fixtures  inputs checked
 -- held_out  how many of them were kept back until after the measurements
--- failed    inputs whose check failed
+-- failed    inputs whose check failed, or whose worst is above the limit whatever its record says
 -- worst     largest violation measure; for `error` the largest |error| over its tolerance
 -- limit     largest value that passes
 SELECT
@@ -16,7 +16,7 @@ SELECT
     v.check,
     count(*) AS fixtures,
     count(*) FILTER (v.held_out) AS held_out,
-    count(*) FILTER (v.passed IS DISTINCT FROM true) AS failed,
+    count(*) FILTER (v.passed IS DISTINCT FROM true OR v.worst > v.limit) AS failed,
     max(v.worst) AS worst,
     max(v.limit) AS limit
 FROM validation AS v

@@ -8,7 +8,7 @@
 -- arrays_checked  arrays checked: each array of each case on each input counts once
 -- checks          checks of these arrays
 -- held_out        of these, checks on inputs kept back until after the measurements
--- failed          of these, checks that do not hold
+-- failed          of these, checks that do not hold, or whose worst is above the limit whatever their record says
 WITH checked AS (
     SELECT v.*, c.variant, c.case_order, coalesce(v.array, '') AS named
     FROM validation AS v
@@ -23,7 +23,7 @@ SELECT
     count(DISTINCT (case_id, fixture, named)) AS arrays_checked,
     count(*) AS checks,
     count(*) FILTER (held_out) AS held_out,
-    count(*) FILTER (passed IS DISTINCT FROM true) AS failed
+    count(*) FILTER (passed IS DISTINCT FROM true OR worst > "limit") AS failed
 FROM checked
 GROUP BY GROUPING SETS ((pass, variant), (pass))
 ORDER BY pass, grouping(variant), min(case_order), 2 NULLS FIRST

@@ -31,8 +31,8 @@
 // acquired all summaries of the row; it releases the flag, and thread 0 of each waiting block acquires it
 // before the block's barrier.
 //
-// In a trace A begins when its tile has been asked for one tile earlier, and C never loads x: how long a task
-// takes compares inside this variant only.
+// In a trace: the tile of A was asked for one tile earlier, and C never loads x, so how long a task takes
+// compares inside this variant only.
 #include "ordering.cuh"
 #include "tasks.cuh"
 

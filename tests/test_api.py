@@ -5,19 +5,27 @@ from __future__ import annotations
 import dataclasses
 import importlib.util
 import json
+import shutil
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import pandas as pd
 import pytest
-from synthetic_run import make_run
 
 import nsight_suite
+from nsight_suite import drawing
 from nsight_suite import list as list_command
 from nsight_suite.errors import CannotAnswer, SuiteError, UsageError
 from nsight_suite.run import Run
 from nsight_suite.runfolder import RunFolder
+
+
+def copy_of(run: RunFolder, folder: Path) -> RunFolder:
+    """A copy that a test may spoil."""
+    shutil.copytree(run.path, folder / "run")
+    return RunFolder(folder / "run")
 
 
 @pytest.fixture(scope="module")
@@ -78,10 +86,14 @@ def test_reconciliation_has_the_commands_exit_status(run: Run) -> None:
     assert run.reconcile().exit_status == 0
 
 
-def test_figures_and_report_go_where_they_are_told(run: Run, tmp_path: Path) -> None:
+def test_figures_and_report_go_where_they_are_told(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert {path.parent for path in run.figures(["row-completion"], tmp_path / "figures")} == {
         tmp_path / "figures"
     }
+    # One figure of the report is enough to see where it goes.
+    monkeypatch.setattr(drawing, "draw", partial(drawing.draw, names=["row-completion"]))
     assert run.report(tmp_path) == (tmp_path / "report.html", tmp_path / "report.md")
 
 
@@ -108,16 +120,16 @@ def test_no_such_run(tmp_path: Path) -> None:
         nsight_suite.open_run(tmp_path / "nothing")
 
 
-def test_a_run_without_evidence_says_so_when_asked(tmp_path: Path) -> None:
-    run = make_run(tmp_path / "run")
+def test_a_run_without_evidence_says_so_when_asked(synthetic_run: RunFolder, tmp_path: Path) -> None:
+    run = copy_of(synthetic_run, tmp_path)
     for path in run.evidence.iterdir():
         path.unlink()
     with pytest.raises(CannotAnswer, match="holds no evidence"):
         nsight_suite.open_run(run.path).query("kernel_counts")
 
 
-def test_a_damaged_run_json_is_an_error_of_the_suite(tmp_path: Path) -> None:
-    run = make_run(tmp_path / "run")
+def test_a_damaged_run_json_is_an_error_of_the_suite(synthetic_run: RunFolder, tmp_path: Path) -> None:
+    run = copy_of(synthetic_run, tmp_path)
     run.run_json.write_text("{")
     with pytest.raises(SuiteError, match=r"run\.json cannot be read"):
         nsight_suite.open_run(run.path)

@@ -27,6 +27,8 @@ DOMAIN = "nsight_suite"
 KNOWN_PASSES = (*("validate", "pilot", "timing", "timing-2", "trace", "nsys", "ncu", "ncu-warm", "sanitize"),)
 # The passes whose samples enter latency tables: each is a session, a process of its own.
 SESSIONS = ("timing", "timing-2")
+# Fewer samples than these choose nothing, and so many are taken where nothing is said.
+_PILOT_LEAST, _PILOT_DEFAULT = 5, 21
 # The passes that look only at shapes that are timed.
 _TIMED = ("pilot", *SESSIONS)
 SUBMISSIONS = ("stream", "graph")
@@ -255,12 +257,22 @@ def _pass(tables: Table, name: str, shapes: Collection[str]) -> PassSettings:
         elif key in own:
             options[key] = table.among(table.text(key), own[key], key)
     timeout_s = table.whole("timeout_s", least=1, default=600)
-    return PassSettings(name, timeout_s, table.whole("invocations", least=1, default=1), options)
+    default = _PILOT_DEFAULT if name == "pilot" else 1
+    return PassSettings(
+        name, timeout_s, table.whole("invocations", least=_least(name), default=default), options
+    )
+
+
+def _least(name: str) -> int:
+    """The fewest invocations of a pass that say anything."""
+    return _PILOT_LEAST if name == "pilot" else 1
 
 
 def _quick(table: Table, shapes: Collection[str]) -> dict[str, Any]:
     fewer = table.table("invocations", KNOWN_PASSES, needed=False)
-    quick: dict[str, Any] = {"invocations": {name: fewer.whole(name, least=1) for name in fewer.values}}
+    quick: dict[str, Any] = {
+        "invocations": {name: fewer.whole(name, least=_least(name)) for name in fewer.values}
+    }
     if "shapes" in table.values:
         quick["shapes"] = list(_each(table, "shapes", shapes, "shape"))
     if "rounds" in table.values:

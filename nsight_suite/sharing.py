@@ -98,8 +98,10 @@ def _copy_sources(run: RunFolder, draft: RunFolder) -> None:
         if path.is_file() and not path.name.startswith("."):
             reduce_report(path, draft.reports / path.name, requested)
     for path in sorted(run.reports.glob("builds/*/*")):
-        if path.is_file() and path.suffix in _BUILDS:
-            target = draft.path / path.relative_to(run.path)
+        # What a link leads to, or lies in a linked folder, may be anybody's.
+        inside = path.relative_to(run.path)
+        if path.is_file() and path.suffix in _BUILDS and path.resolve() == run.path.resolve() / inside:
+            target = draft.path / inside
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(path, target)
     for name, record in run.pass_records().items():

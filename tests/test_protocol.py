@@ -55,6 +55,7 @@ def changed(folder: Path, old: str, new: str) -> Path:
         ("absolute = 1e-7", "absolute = '1e-7'", "[tolerances] absolute must be a number"),
         ("{ nsys = 1 }", "1", "[quick.invocations] must be a table, not 1"),
         ("[quick]", "[needs]\nplian = ['libx.so']\n[quick]", "[needs] names the unknown variant 'plian'"),
+        ("[quick]", "[passes.pilot]\ninvocations = 1\n[quick]", "invocations must be a whole number from 5 on"),
         ("[quick]", "[pilot]\nany = ['plain']\n[quick]", "[pilot] and the pass 'pilot' need one another"),
         ("[quick]", "[pilot]\nany = ['plian']\n[quick]", "[pilot] names the unknown variant 'plian'"),
         ('name = "fake"', 'name = "a/b"', "the name 'a/b' may hold only letters"),

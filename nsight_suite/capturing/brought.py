@@ -86,7 +86,7 @@ def build_from_reports(
         info = {**info, "passes": list(brought.files)}
     earlier = brought.run.pass_records() if brought.run else {}
     if brought.run and (builds := brought.run.reports / "builds").is_dir():
-        shutil.copytree(builds, run.reports / "builds", dirs_exist_ok=True)
+        shutil.copytree(builds, run.reports / "builds", symlinks=True, dirs_exist_ok=True)
     states = []
     for name in info["passes"]:
         for path in brought.files.get(name, ()):

@@ -98,8 +98,10 @@ def _by_equals(workload: Workload, subject: Subject, loaded: Loaded) -> Iterator
     leader = workload.experiment.leader_of(subject.case.variant, variants)
     if leader is not None:
         yield from _held_against(workload, leader, loaded.firsts[leader])
-    elif any(workload.experiment.leader_of(other, variants) == subject.case.variant for other in variants):
-        loaded.firsts.setdefault(subject.case.variant, _copies(workload))
+    elif subject.case.variant not in loaded.firsts and any(
+        workload.experiment.leader_of(other, variants) == subject.case.variant for other in variants
+    ):
+        loaded.firsts[subject.case.variant] = _copies(workload)
 
 
 def _copies(workload: Workload) -> dict[str, Any]:

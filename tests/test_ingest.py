@@ -16,7 +16,7 @@ from tiny_export import Call, Kernel, Range, make_export
 
 from nsight_suite.errors import BadReport, CannotAnswer, SuiteError, UsageError
 from nsight_suite.evidence.ingested import rebuild
-from nsight_suite.evidence.store import bare_connection, open_store
+from nsight_suite.evidence.store import Connection, bare_connection, open_store
 from nsight_suite.ingesting import Options, ingest
 from nsight_suite.ingesting.inputs import Given, LeftOut
 from nsight_suite.ingesting.making import Ingested
@@ -48,13 +48,18 @@ def small(path: Path, kernels: int = 2) -> Path:
     )
 
 
+def ask(run: RunFolder, sql: str) -> Connection:
+    """A question, with no more of the run opened than it reads."""
+    return open_store(run, sql=sql).connection.execute(sql)
+
+
 def count(run: RunFolder, table: str) -> int:
-    ((found,),) = open_store(run).connection.execute(f'SELECT count(*) FROM "{table}"').fetchall()
+    ((found,),) = ask(run, f'SELECT count(*) FROM "{table}"').fetchall()
     return int(found)
 
 
 def findings(run: RunFolder) -> list[tuple[str, str]]:
-    return open_store(run).connection.execute("SELECT code, subject FROM finding ORDER BY ALL").fetchall()
+    return ask(run, "SELECT code, subject FROM finding ORDER BY ALL").fetchall()
 
 
 def nothing_else(folder: Path, *names: str) -> None:
@@ -73,16 +78,16 @@ def real(tmp_path_factory: pytest.TempPathFactory) -> Ingested:
 
 
 def test_each_report_is_a_pass_named_after_its_file(real: Ingested) -> None:
-    rows = open_store(real.run).connection.execute("SELECT pass, state FROM pass ORDER BY 1").fetchall()
+    rows = ask(real.run, "SELECT pass, state FROM pass ORDER BY 1").fetchall()
     assert rows == [("ncu_kernel_raw", "ok"), ("nsys_graph", "ok"), ("nsys_node", "ok")]
     assert real.run.read_run()["passes"] == ["nsys_node", "nsys_graph", "ncu_kernel_raw"]
 
 
 def test_their_rows_are_what_the_readers_give(real: Ingested) -> None:
     counted = "SELECT pass, count(*) FROM kernel GROUP BY 1 ORDER BY 1"
-    kernels = open_store(real.run).connection.execute(counted).fetchall()
+    kernels = ask(real.run, counted).fetchall()
     assert kernels == [("nsys_graph", 32), ("nsys_node", 63)]  # as in tests/data/README.md
-    workloads = open_store(real.run).connection.execute("SELECT count(DISTINCT workload_id) FROM counter")
+    workloads = ask(real.run, "SELECT count(DISTINCT workload_id) FROM counter")
     assert workloads.fetchall() == [(10,)]
 
 
@@ -96,7 +101,7 @@ def test_provenance_tells_which_file_was_read(real: Ingested) -> None:
     first = real.run.read_run()["reports"][0]
     assert first["given"]["path"] == str(NODE)
     assert first["given"]["bytes"] == NODE.stat().st_size
-    hashed = open_store(real.run).connection.execute("SELECT sha256 FROM report WHERE pass = 'nsys_node'")
+    hashed = ask(real.run, "SELECT sha256 FROM report WHERE pass = 'nsys_node'")
     assert hashed.fetchall() == [(first["given"]["sha256"],)]
 
 
@@ -269,7 +274,7 @@ def test_what_is_packed_by_gzip_is_unpacked(tmp_path: Path, name: str) -> None:
     (entry,) = made.run.read_run()["reports"]
     assert entry["read"]["path"] == f"reports/{name}"
     assert (made.run.reports / name).read_bytes() == source.read_bytes()
-    named = open_store(made.run).connection.execute("SELECT file, rows FROM report").fetchall()
+    named = ask(made.run, "SELECT file, rows FROM report").fetchall()
     assert named == [(f"{name}.gz", 2 if name.endswith("sqlite") else 10)]
 
 
@@ -290,7 +295,7 @@ def test_any_name_will_do_and_comes_back(tmp_path: Path, name: str) -> None:
     """Case 59."""
     export = shutil.copy(small(tmp_path / "plain.sqlite"), tmp_path / name)
     made = ingest([Path(export)], tmp_path / f"run of {name}")
-    assert open_store(made.run).connection.execute("SELECT file FROM report").fetchall() == [(name,)]
+    assert ask(made.run, "SELECT file FROM report").fetchall() == [(name,)]
     assert count(made.run, "kernel") == 2
 
 
@@ -338,7 +343,7 @@ def test_a_bad_report_in_a_folder_is_a_failed_pass_and_a_named_one_an_error(tmp_
     small(folder / "good.sqlite")
     (folder / "bad.csv").write_text("==PROF== Connected to process 9\n==ERROR== ERR_NVGPUCTRPERM - no\n")
     made = ingest([folder], tmp_path / "run")
-    states = open_store(made.run).connection.execute("SELECT pass, state FROM pass ORDER BY 1").fetchall()
+    states = ask(made.run, "SELECT pass, state FROM pass ORDER BY 1").fetchall()
     assert states == [("bad", "failed"), ("good", "ok")]
     assert ("unreadable-report", "bad.csv") in findings(made.run)
     with pytest.raises(BadReport, match=r"bad\.csv"):

@@ -247,7 +247,8 @@ def test_a_broken_off_transaction_is_undone_in_a_copy(tmp_path: Path) -> None:
     before = export.read_bytes()
     assert len(before) > live.stat().st_size  # the live one has undone what it had not committed
     made = ingest([export], tmp_path / "run")
-    assert open_store(made.run).rows("SELECT start_ns FROM kernel") == [{"start_ns": 1}]
+    sql = "SELECT start_ns FROM kernel"
+    assert open_store(made.run, sql=sql).rows(sql) == [{"start_ns": 1}]
     assert export.read_bytes() == before
 
 

@@ -15,7 +15,7 @@ from tiny_export import Call, Kernel, make_export
 
 from nsight_suite.errors import BadReport, SuiteError
 from nsight_suite.evidence.ingested import rebuild
-from nsight_suite.evidence.store import open_store
+from nsight_suite.evidence.store import Connection, open_store
 from nsight_suite.ingesting import Options, ingest
 from nsight_suite.ingesting.exporting import ToolTooOld
 from nsight_suite.ingesting.pairing import StaleExport
@@ -71,8 +71,13 @@ def report(tmp_path: Path) -> Path:
     return path
 
 
+def ask(run: RunFolder, sql: str) -> Connection:
+    """A question, with no more of the run opened than it reads."""
+    return open_store(run, sql=sql).connection.execute(sql)
+
+
 def kernels(run: RunFolder) -> list[tuple[int]]:
-    return open_store(run).connection.execute("SELECT count(*) FROM kernel").fetchall()
+    return ask(run, "SELECT count(*) FROM kernel").fetchall()
 
 
 def left_behind(report: Path) -> list[str]:
@@ -89,7 +94,7 @@ def test_a_report_is_exported_and_the_export_kept(report: Path, tmp_path: Path, 
     assert entry["given"]["path"] == str(report)
     assert entry["read"]["path"] == "reports/r.sqlite"
     assert entry["made_with"] == "nsys 2023.4.4.54-234433681190v0"
-    files = open_store(run).connection.execute("SELECT file, format FROM report").fetchall()
+    files = ask(run, "SELECT file, format FROM report").fetchall()
     assert files == [("r.nsys-rep", "nsys-sqlite")]
     assert [path.name for path in run.reports.iterdir()] == ["r.sqlite"]
     assert left_behind(report) == ["given", "run", "tools"]

@@ -269,7 +269,8 @@ def test_two_copies_of_an_ingested_run_are_the_same_and_can_be_asked(
     for name, content in files_of(first.path).items():
         if name != "evidence.duckdb":
             assert (again.path / name).read_bytes() == content, name
-    assert open_store(again).connection.execute("SELECT count(*) FROM kernel").fetchall() == [(63,)]
+    sql = "SELECT count(*) FROM kernel"
+    assert open_store(again, sql=sql).connection.execute(sql).fetchall() == [(63,)]
     with pytest.raises(UsageError, match="made by `share`"):
         rebuild(again)
 

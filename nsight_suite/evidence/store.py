@@ -50,9 +50,10 @@ _DECLARED = {
     "logical_read_bytes": "BIGINT",
     "logical_write_bytes": "BIGINT",
     "memset_nodes": "BIGINT",
+    "reread_bytes": "BIGINT",
 }
 # What it may leave out, and what that says.
-_UNDECLARED = {"memset_nodes": "0"}
+_UNDECLARED = {"memset_nodes": "0", "reread_bytes": "0"}
 
 
 @dataclass(frozen=True)

@@ -235,7 +235,8 @@ def _remainder(case_id: str, splits: Sequence[Row], bounds: Bounds) -> Iterator[
     most = round(max(share, bounds.remainder_least_ns))
     numbers = {"remainder_ns": usual, "completion_ns": completion, "bound_ns": most}
     # A single invocation is the first one, and shows nothing of what is usual.
-    if len(splits) > 1 and (usual > most or outside > bounds.outside_ns):
+    around = max(bounds.outside_ns, bounds.outside_relative * completion)
+    if len(splits) > 1 and (usual > most or outside > around):
         seen = (
             f"{amounts.time(usual)} of a profiled completion of {amounts.time(completion)} are"
             if usual > most

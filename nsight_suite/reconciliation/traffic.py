@@ -152,7 +152,8 @@ def _declared(evidence: Evidence, case: Row, row: Row, bounds: Bounds) -> Findin
         logical = row[f"logical_{what}_bytes"]
         if logical is None:
             continue
-        most = logical * (1 + relative) + slack * kernels
+        again = row["reread_bytes"] if what == "read" else 0
+        most = (logical + again) * (1 + relative) + slack * kernels
         least = logical * (1 - relative) - slack * kernels
         if row["cache_control"] is None or not _l2_bytes(evidence):
             least = 0
@@ -173,7 +174,7 @@ def _declared(evidence: Evidence, case: Row, row: Row, bounds: Bounds) -> Findin
                 {
                     f"dram_{what}_bytes": seen,
                     f"logical_{what}_bytes": logical,
-                    "ratio": round(seen / logical, 3),
+                    "ratio": round(seen / logical, 3) if logical else None,
                 },
                 means=_OVER if over else _BELOW,
                 next_step="Look at `query RUN counters`; correct the kernels, or the bytes in expected.sql.",

@@ -13,6 +13,7 @@
 -- dram_read_bytes       bytes read from DRAM per invocation, median; NULL when any workload lacks the value
 -- dram_write_bytes      bytes written to DRAM per invocation, median; NULL when any workload lacks the value
 -- logical_read_bytes    bytes that the kernels must read, each kernel's inputs once, as declared
+-- reread_bytes          bytes that kernels come back to, as declared: whether from DRAM or a cache is not said
 -- logical_write_bytes   bytes that the kernels must write, each kernel's outputs once, as declared
 -- read_ratio            DRAM reads over logical reads
 -- write_ratio           DRAM writes over logical writes
@@ -68,6 +69,7 @@ SELECT
     CAST(m.reads AS BIGINT) AS dram_read_bytes,
     CAST(m.writes AS BIGINT) AS dram_write_bytes,
     e.logical_read_bytes,
+    e.reread_bytes,
     e.logical_write_bytes,
     round(m.reads / nullif(e.logical_read_bytes, 0), 4) AS read_ratio,
     round(m.writes / nullif(e.logical_write_bytes, 0), 4) AS write_ratio,

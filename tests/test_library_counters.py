@@ -86,6 +86,25 @@ def test_dram_bytes_that_lack_a_part_have_no_total() -> None:
     )
 
 
+def test_whole_graphs_of_different_ranges_are_not_one_population() -> None:
+    whole = {"workload": "graph", "name": "graph"}
+    found = ask(
+        "dram_by_kernel",
+        counter=[
+            counter(0, READ, 10, "byte", range_name="staged", **whole),
+            counter(1, READ, 30, "byte", range_name="fused", **whole),
+            counter(2, READ, 10, "byte", range_name="staged"),
+            counter(3, READ, 30, "byte", range_name="fused"),
+        ],
+    )
+    # The two single kernels are one kernel of one shape, in whatever range it ran.
+    assert columns(found, "workload range_name workloads read_max_bytes") == [
+        ("graph", "fused", 1, 30),
+        ("graph", "staged", 1, 10),
+        ("kernel", None, 2, 30),
+    ]
+
+
 def test_roofline_inputs_need_every_metric_of_a_count() -> None:
     op = "smsp__sass_thread_inst_executed_op_{}_pred_on.sum"
     singles = [

@@ -39,7 +39,7 @@ def test_range_summary_keeps_instances_that_launched_nothing_out_of_projected_ti
             nvtx(1, "matmul", 0, 10, **projected(1, 20, 5, 25)),
             nvtx(2, "matmul", 20, 30, **projected(2, 35, 30, 70)),
             nvtx(3, "matmul", 40, 70, **projected(1, 30, 70, 100)),
-            nvtx(4, "matmul", 90, None),
+            nvtx(4, "matmul", 90, None, kernels=0, operations=0),
         ],
     )
     assert row == {
@@ -52,6 +52,7 @@ def test_range_summary_keeps_instances_that_launched_nothing_out_of_projected_ti
         "host_total_ns": 50,
         "host_p50_ns": 10.0,
         "projected_instances": 3,
+        "unknown_instances": 0,
         "kernels": 4,
         "operations": 4,
         "device_total_ns": 85,
@@ -63,6 +64,21 @@ def test_range_summary_keeps_instances_that_launched_nothing_out_of_projected_ti
         "projected_p90_ns": 38.0,  # 30 + 0.8 * 10
         "projected_max_ns": 40,
     }
+
+
+def test_range_summary_has_no_sum_over_instances_of_which_one_is_unknown() -> None:
+    # The second replayed a graph that was not traced: two kernels are known, how many ran is not.
+    (row,) = ask(
+        "range_summary",
+        ranges=[
+            nvtx(1, "step", 0, 10, **projected(2, 20, 5, 25)),
+            nvtx(2, "step", 20, 30, launches=0),
+        ],
+    )
+    assert columns([row], "instances projected_instances unknown_instances host_total_ns projected_p50_ns") == [
+        (2, 1, 1, 20, 20.0)
+    ]
+    assert columns([row], "kernels operations device_total_ns projected_total_ns") == [(None,) * 4]
 
 
 def test_top_ranges_are_25_by_device_time_with_the_earlier_of_equals_first() -> None:

@@ -7,18 +7,21 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from nsight_suite.evidence.ingested import LooseReport, read_report
-from nsight_suite.evidence.needs import needs_of
+from nsight_suite.evidence.needs import Needs, needs_of
 from nsight_suite.evidence.notes import Doubt
 from nsight_suite.evidence.readers import nsys
 from nsight_suite.evidence.readers.nsys_diagnosis import doubts_of_export, origin_of
-from nsight_suite.evidence.readers.nsys_export import find, open_export
+from nsight_suite.evidence.readers.nsys_export import open_export
+from nsight_suite.evidence.readers.nsys_replays import replays_untraced
 from nsight_suite.evidence.store import (
     Store,
     answering_connection,
     create_shared_views,
     create_tables,
     lock,
+    open_store,
 )
+from nsight_suite.runfolder import RunFolder
 
 _NSYS = ("nsys-sqlite", "nsys-parquet")
 # What changes no answer.
@@ -31,6 +34,19 @@ _REMEDY = (
 )
 # What a question about kernels alone does not rest on.
 _NOT_OF_KERNELS = frozenset({"no-api-table", "no-range-table"})
+# Tables that hold what one of the tools recorded: doubts about reports of the other do not concern them.
+_OF_NCU = frozenset({"counter", "advice"})
+_OF_NSYS = frozenset(
+    {
+        *("range", "launch", "kernel", "memory_operation", "sync", "api_call", "path", "mark", "graph_run"),
+        *("graph_origin", "process", "overhead"),
+    }
+)
+_FINDINGS = (
+    "SELECT DISTINCT f.code, r.format FROM finding AS f LEFT JOIN report AS r ON r.pass = f.pass ORDER BY ALL"
+)
+# What a range tells of the device: unknown where graphs were replayed inside that were not traced.
+_OF_DEVICE = frozenset({"kernels", "operations", "device_ns", "projected_start_ns", "projected_end_ns"})
 
 
 def open_report(report: LooseReport, sql: str, writes: Path | None = None) -> Store:
@@ -41,7 +57,7 @@ def open_report(report: LooseReport, sql: str, writes: Path | None = None) -> St
     """
     connection = answering_connection()
     needs = needs_of(connection, sql) if report.form in _NSYS else None
-    only = needs.tables | nsys.ALONE if needs and nsys.suffices_alone(needs) else None
+    only = needs.tables | nsys.ALONE if needs and _suffices_alone(report, needs) else None
     create_tables(connection, only)
     if only is None:
         read_report(connection, report, lambda done, total, what: None)
@@ -61,7 +77,7 @@ def doubts_about(report: LooseReport, store: Store, sql: str) -> list[str]:
     needs = needs_of(store.connection, sql)
     if needs and ("finding" in needs.tables or not needs.tables):
         return []
-    if needs and report.form in _NSYS and nsys.suffices_alone(needs):
+    if needs and not _was_read_whole(store):
         aside = _MINOR | (_NOT_OF_KERNELS if needs.tables <= {"kernel"} else frozenset())
         codes = [*_codes(report.doubts), *_codes(_doubts_of_shape(report.path))]
     else:
@@ -70,14 +86,46 @@ def doubts_about(report: LooseReport, store: Store, sql: str) -> list[str]:
     return [code for code in dict.fromkeys(codes) if code not in aside]
 
 
+def doubts_of_run(run: RunFolder, store: Store, sql: str) -> list[str]:
+    """The same of a run that was ingested: by the findings that its reports left in it."""
+    needs = needs_of(store.connection, sql)
+    if needs and ("finding" in needs.tables or not needs.tables):
+        return []
+    aside = _MINOR | (_NOT_OF_KERNELS if needs and needs.tables <= {"kernel"} else frozenset())
+    strange = None
+    if needs and needs.tables & (_OF_NCU | _OF_NSYS):
+        strange = "ncu" if not needs.tables & _OF_NCU else "nsys" if not needs.tables & _OF_NSYS else None
+    with open_store(run, missing_as_empty=True, sql=_FINDINGS).connection as connection:
+        found = connection.execute(_FINDINGS).fetchall()
+    codes = (code for code, form in found if not (strange and form and form.startswith(strange)))
+    return [code for code in dict.fromkeys(codes) if code not in aside]
+
+
+def _suffices_alone(report: LooseReport, needs: Needs) -> bool:
+    """Whether kernels or ranges can be read alone. Which ranges hold replays that were not traced is only known
+    from all launches."""
+    if not nsys.suffices_alone(needs):
+        return False
+    if "range" not in needs.tables or not needs.columns_of("range") & _OF_DEVICE:
+        return True
+    with open_export(report.path) as export:
+        return not replays_untraced(export, origin_of(export))
+
+
+def _was_read_whole(store: Store) -> bool:
+    found = store.rows("SELECT count(*) AS tables FROM duckdb_tables() WHERE table_name = 'finding'")
+    return bool(found[0]["tables"])
+
+
 def _codes(doubts: Iterable[Doubt]) -> Iterator[str]:
     return (code for code, _, _ in doubts)
 
 
 def _doubts_of_shape(path: Path) -> Iterator[Doubt]:
-    """What an nsys export's tables and columns tell, without reading its rows."""
+    """What an nsys export's tables, columns and metadata tell, without reading its rows."""
     with open_export(path) as export:
-        yield from doubts_of_export(export, origin_of(export), {**nsys.STAGED, "kernel": nsys.KERNELS})
-        table = find(export, "CUPTI_ACTIVITY_KIND_GRAPH_TRACE")
-        if table and export.size(table):
-            yield "graph-level-trace", table, "Graphs were traced as a whole, so what ran inside is unknown."
+        origin = origin_of(export)
+        yield from doubts_of_export(export, origin, {**nsys.STAGED, "kernel": nsys.KERNELS})
+        if replays_untraced(export, origin):
+            told = "Graphs were replayed that were not traced node by node, so what ran inside is unknown."
+            yield "graph-level-trace", "graph launches", told

@@ -1,8 +1,9 @@
--- One row per ncu report, kernel and launch shape: the bytes that it moved to and from DRAM.
+-- One row per ncu report, kernel and launch shape, or graph of one range: the bytes that it moved to and from DRAM.
 --
 -- pass               name of the report
 -- workload           kernel, or graph (a whole replay measured as one)
 -- kernel             name of the kernel; 'graph' for whole replays
+-- range_name         of a whole replay the NVTX range around it, which tells graphs apart; NULL for single kernels
 -- grid               grid as x,y,z blocks; NULL when the report does not tell
 -- block              block as x,y,z threads; NULL when the report does not tell
 -- cache_control      all: caches flushed before each kernel; none: as found; unknown when the report does not tell
@@ -25,6 +26,7 @@ WITH each AS (
         workload_id,
         any_value(workload) AS workload,
         any_value(name) AS name,
+        CASE WHEN any_value(workload) = 'graph' THEN any_value(range_name) END AS range_name,
         any_value(grid) AS grid,
         any_value(block) AS block,
         max(value) FILTER (metric = 'dram__bytes_read.sum' AND unit = 'byte') AS read,
@@ -39,6 +41,7 @@ WITH each AS (
         pass,
         workload,
         name,
+        range_name,
         grid,
         block,
         count(*) AS workloads,
@@ -54,12 +57,13 @@ WITH each AS (
         sum(CAST(read AS HUGEINT)) FILTER (duration > 0) AS read_timed,
         sum(CAST(duration AS HUGEINT)) FILTER (read IS NOT NULL) AS duration_timed
     FROM each
-    GROUP BY pass, workload, name, grid, block
+    GROUP BY pass, workload, name, range_name, grid, block
 )
 SELECT
     g.pass,
     g.workload,
     g.name AS kernel,
+    g.range_name,
     g.grid,
     g.block,
     coalesce(p.cache_control, 'unknown') AS cache_control,
@@ -87,4 +91,4 @@ SELECT
     ), '') AS reason
 FROM grouped AS g
 LEFT JOIN "pass" AS p ON p.pass = g.pass
-ORDER BY g.pass, g.workload, kernel, g.grid NULLS FIRST, g.block NULLS FIRST
+ORDER BY g.pass, g.workload, kernel, g.range_name NULLS FIRST, g.grid NULLS FIRST, g.block NULLS FIRST

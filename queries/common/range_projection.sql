@@ -14,12 +14,12 @@
 -- end_ns              end on the host in ns; NULL when it was never closed
 -- duration_ns         time on the host in ns; NULL when it was never closed
 -- launches            launches made inside it that have device records
--- kernels             kernels that those launches ran
--- operations          kernels, copies and fills that those launches ran
--- device_ns           durations of these operations together in ns; NULL when there is none
--- projected_start_ns  start of the first of them on the device in ns; NULL when there is none
--- projected_end_ns    end of the last of them on the device in ns; NULL when there is none
--- projected_ns        from the first start to the last end in ns; NULL when there is none
+-- kernels             kernels that ran for launches inside it; NULL when graphs were replayed there and not traced
+-- operations          kernels, copies and fills that ran for them; NULL likewise: it is unknown, not nothing
+-- device_ns           durations of these operations together in ns; NULL when there is none, and likewise
+-- projected_start_ns  start of the first of them on the device in ns; NULL likewise
+-- projected_end_ns    end of the last of them on the device in ns; NULL likewise
+-- projected_ns        from the first start to the last end in ns; NULL likewise
 --
 -- Inclusive: an operation belongs to every range that encloses its launch, on the launching thread, from start to
 -- return; so does the work of nested ranges. This is the projection of nsys' own nvtx_gpu_proj_trace, and follows its

@@ -8,11 +8,13 @@
 -- never_closed         of these, those without an end: they count, but enter no time on the host
 -- host_total_ns        time on the host together in ns; NULL when none was closed
 -- host_p50_ns          median time on the host in ns
--- projected_instances  instances that launched any recorded device work
--- kernels              kernels launched inside, at any depth
--- operations           kernels, copies and fills launched inside, at any depth
--- device_total_ns      durations of these operations together in ns; NULL when there is none
--- projected_total_ns   projected durations together in ns: each from the first start to the last end on the device
+-- projected_instances  instances whose device work is known and not nothing
+-- unknown_instances    instances that replayed CUDA graphs which were not traced: what ran in them is unknown
+-- kernels              kernels launched inside, at any depth; NULL when it is unknown for any instance
+-- operations           kernels, copies and fills launched inside, at any depth; NULL likewise
+-- device_total_ns      durations of these operations together in ns; NULL when there is none, and likewise
+-- projected_total_ns   projected durations together in ns: each from the first start to the last end on the device;
+--                      NULL when there is none, and when it is unknown for any instance
 -- projected_mean_ns    mean projected duration in ns
 -- projected_stddev_ns  sample standard deviation in ns; NULL for one
 -- projected_min_ns     shortest in ns
@@ -20,6 +22,7 @@
 -- projected_p90_ns     90th percentile in ns, interpolated between two durations, as by numpy
 -- projected_max_ns     longest in ns
 --
+-- Mean, deviation and percentiles are of the projected instances alone.
 -- Inclusive: nested ranges hold the same work again. Projected durations of instances that overlap on the device add
 -- up to more than the time that passed. This is the summary of nsys' own nvtx_gpu_proj_sum, and follows its rules: a
 -- range that was never closed counts until the last NVTX event, one that another thread closed counts nothing, and work
@@ -36,6 +39,7 @@ WITH grouped AS (
         sum(end_ns - start_ns) AS host_total,
         quantile_cont(end_ns - start_ns, 0.5) AS host_middle,
         count(projected_end_ns) AS projected,
+        count(*) - count(operations) AS unknown,
         sum(kernels) AS kernels,
         sum(operations) AS operations,
         sum(device_ns) AS device_total,
@@ -59,10 +63,11 @@ SELECT
     CAST(host_total AS BIGINT) AS host_total_ns,
     host_middle AS host_p50_ns,
     projected AS projected_instances,
-    CAST(kernels AS BIGINT) AS kernels,
-    CAST(operations AS BIGINT) AS operations,
-    CAST(device_total AS BIGINT) AS device_total_ns,
-    CAST(total AS BIGINT) AS projected_total_ns,
+    unknown AS unknown_instances,
+    CASE WHEN unknown = 0 THEN CAST(kernels AS BIGINT) END AS kernels,
+    CASE WHEN unknown = 0 THEN CAST(operations AS BIGINT) END AS operations,
+    CASE WHEN unknown = 0 THEN CAST(device_total AS BIGINT) END AS device_total_ns,
+    CASE WHEN unknown = 0 THEN CAST(total AS BIGINT) END AS projected_total_ns,
     round(total / nullif(projected, 0), 1) AS projected_mean_ns,
     round(
         sqrt((squares - centre * (total + rest) - rest * rest / projected) / nullif(projected - 1, 0)), 1

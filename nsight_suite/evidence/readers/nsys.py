@@ -211,6 +211,8 @@ def _read_all(connection: Connection, export: Export, path: Path, pass_name: str
     read_calls(connection, tell.calls)
     odd |= _read_kernels(connection, export, tell)
     _run(connection, "device")
+    if _untraced_replays(connection):
+        _run(connection, "untraced")
     counted = _rows_of_tables(connection, export)
     for name, rows in counted.items():
         connection.execute(f"SET VARIABLE {name} = {'NULL' if rows is None else rows}")
@@ -218,6 +220,12 @@ def _read_all(connection: Connection, export: Export, path: Path, pass_name: str
     doubts = [*doubts_of_export(export, origin, {**STAGED, "kernel": KERNELS}), *_doubts_of_cells(odd)]
     _note(connection, path, pass_name, origin, counted)
     note_doubts(connection, pass_name, doubts)
+
+
+def _untraced_replays(connection: Connection) -> bool:
+    """Whether any graph was replayed of which no node has a record."""
+    found = "SELECT count(*) FROM launch WHERE pass = getvariable('pass_name') AND kind = 'graph'"
+    return bool(connection.execute(f"{found} AND NOT captured AND operations = 0").fetchall()[0][0])
 
 
 def _rows_of_tables(connection: Connection, export: Export) -> dict[str, int | None]:

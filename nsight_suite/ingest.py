@@ -83,7 +83,9 @@ def _ingest(arguments: argparse.Namespace, words: Sequence[str]) -> int:
         print("\nLeft out:")
         for one in made.left_out:
             print(f"  {one.path.name}: {one.reason}")
-    print(f"\nWrote {made.run.path}. Ask it: python -m nsight_suite.query {made.run.path} kernel_summary")
+    counters = all(line.format.startswith("ncu") for line in made.overview.lines)
+    question = "counters_by_kernel" if counters else "kernel_summary"
+    print(f"\nWrote {made.run.path}. Ask it: python -m nsight_suite.query {made.run.path} {question}")
     return 0
 
 

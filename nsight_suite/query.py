@@ -11,15 +11,15 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from nsight_suite.command import run_command
 from nsight_suite.errors import UsageError
 from nsight_suite.runfolder import RunFolder, replacing
-from nsight_suite.sources import find_run
+from nsight_suite.sources import find_run, looks_like_report
 
 if TYPE_CHECKING:
     from nsight_suite.evidence.ingested import LooseReport
@@ -62,13 +62,16 @@ def _query(arguments: argparse.Namespace) -> int:
         return 0
     if not arguments.run:
         raise UsageError("No run was given.", "query RUN NAME, query RUN --sql TEXT, or query --list.")
-    if bool(arguments.name) == (arguments.sql is not None):
+    if arguments.name and arguments.sql is not None:
+        raise UsageError("Give the name of a query or --sql TEXT, not both.", "Leave one of them away.")
+    if not arguments.name and arguments.sql is None:
         raise UsageError("Give the name of a query, or --sql TEXT.", "`query --list` names the queries.")
+    _refuse_swapped(arguments.run, arguments.name)
     from nsight_suite.evidence.store import ensure_duckdb
     from nsight_suite.ingesting.single import report_at
     from nsight_suite.querying import find_query, formats
 
-    form = arguments.format or formats.format_for(arguments.out)
+    form = formats.format_for(arguments.out, arguments.format)
     if form == "parquet" and not arguments.out:
         raise UsageError("Parquet is no text.", "Name a file: --out FILE.parquet")
     if arguments.out and not arguments.out.parent.is_dir():
@@ -103,17 +106,26 @@ class _Asked:
 
 def _write(asked: _Asked, form: str, out: Path | None) -> None:
     """The answer as text, to a file or to standard output, no more of it held than the form needs."""
+    rows = 0
+
+    def counted(batches: Iterator[list[tuple[Any, ...]]]) -> Iterator[list[tuple[Any, ...]]]:
+        nonlocal rows
+        for batch in batches:
+            rows += len(batch)
+            yield batch
+
     from nsight_suite.querying import ask_named, ask_sql, formats
 
     store, tell_doubts = _open(asked)
     answer = ask_named(store, asked.name, asked.experiment) if asked.name else ask_sql(store, asked.sql)
     tell_doubts()
-    pieces = formats.pieces(answer, form)
+    pieces = formats.pieces(replace(answer, batches=counted(answer.batches)), form)
     if out:
         with replacing(out) as temporary, temporary.open("w", encoding="utf-8", errors="replace") as file:
             file.writelines(pieces)
     else:
         sys.stdout.writelines(pieces)
+    _tell_why_empty(store, asked, rows)
 
 
 def _copy(asked: _Asked, path: Path) -> None:
@@ -122,32 +134,54 @@ def _copy(asked: _Asked, path: Path) -> None:
 
     store, tell_doubts = _open(asked, path)
     if asked.name:
-        copy_named(store, asked.name, path, asked.experiment)
+        rows = copy_named(store, asked.name, path, asked.experiment)
     else:
-        copy_sql(store, asked.sql, path)
+        rows = copy_sql(store, asked.sql, path)
     tell_doubts()
+    _tell_why_empty(store, asked, rows)
 
 
 def _open(asked: _Asked, writes: Path | None = None) -> tuple[Store, Callable[[], None]]:
     """An open store for the question, and what tells the doubts about the answer."""
-    from nsight_suite.evidence.direct import doubts_about, open_report
+    from nsight_suite.evidence.direct import doubts_about, doubts_of_run, open_report
     from nsight_suite.querying import open_evidence
 
+    # Doubts are looked up first: while an answer is on its way, the store answers nothing else.
     if isinstance(asked.source, RunFolder):
-        return open_evidence(asked.source, sql=asked.sql, writes=writes), lambda: None
+        run = asked.source
+        store = open_evidence(run, sql=asked.sql, writes=writes)
+        # What the suite itself captured is judged by `reconcile`.
+        of_run = [] if asked.experiment else doubts_of_run(run, store, asked.sql)
+        return store, lambda: _tell_doubts(run.path, run.path, of_run)
     report = asked.source
     store = open_report(report, asked.sql, writes)
-    # Looked up first: while an answer is on its way, the store answers nothing else.
     doubts = doubts_about(report, store, asked.sql)
-    return store, lambda: _tell_doubts(report, doubts)
+    return store, lambda: _tell_doubts(report.file, report.path, doubts)
 
 
-def _tell_doubts(report: LooseReport, codes: Sequence[str]) -> None:
+def _tell_doubts(name: str | Path, path: Path, codes: Sequence[str]) -> None:
     if codes:
         print(
-            f"nsight-suite: {report.file} leaves in doubt what this answer may rest on: {', '.join(codes)}. "
-            f"Ask it: query {report.path} report_completeness",
+            f"nsight-suite: {name} leaves in doubt what this answer may rest on: {', '.join(codes)}. "
+            f"Ask it: query {path} report_completeness",
             file=sys.stderr,
+        )
+
+
+def _tell_why_empty(store: Store, asked: _Asked, rows: int) -> None:
+    if rows:
+        return
+    from nsight_suite.querying.emptiness import why_no_rows
+
+    print(f"nsight-suite: {why_no_rows(store, asked.sql)}", file=sys.stderr)
+
+
+def _refuse_swapped(run: str, name: str | None) -> None:
+    """What is asked stands before the question; in the other order neither would be found."""
+    if name and not Path(run).exists() and (Path(name).exists() or looks_like_report(name)):
+        raise UsageError(
+            f"'{name}' stands where the name of a query goes.",
+            f"The run or report comes first: query {name} {run}",
         )
 
 

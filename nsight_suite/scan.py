@@ -6,7 +6,8 @@ python -m nsight_suite.scan RUN --format json
 Looked for: environment variables (told by name), credentials, command lines, captured output, hosts, users,
 home folders, absolute paths, names of processes. What is compressed or of unknown make can hide more.
 
-Exit status: 0 when nothing was found, 1 when something was, 2 when something could not be read.
+Exit status: 0 when nothing was found; 1 when something was, or a part could not be looked into; 2 when a file
+could not be read, or is not what its name says.
 """
 
 from __future__ import annotations

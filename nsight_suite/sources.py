@@ -12,6 +12,11 @@ from pathlib import Path
 from nsight_suite.errors import UsageError
 
 _PACKAGE = Path(__file__).resolve().parent
+# What reports are called; only to say what is likely meant, never to tell what a file is.
+REPORT_SUFFIXES = (
+    *(".nsys-rep", ".qdrep", ".qdstrm", ".ncu-rep", ".ncu-repz"),
+    *(".sqlite", ".sqlite3", ".db", ".csv", ".gz", ".parquet", "_pqtdir"),
+)
 
 
 def data_root() -> Path:
@@ -93,8 +98,21 @@ def find_run(name_or_path: str | Path) -> Path:
         if str(name_or_path).rstrip("/") in (recorded.name, f"examples/{recorded.name}"):
             return recorded
     known = ", ".join(f"examples/{run.name}" for run in recorded_runs()) or "none"
+    way_out = f"Give the folder that `capture` or `ingest` wrote, or a recorded run: {known}."
+    ingest = f"python -m nsight_suite.ingest {path} --out RUN"
+    if path.is_file():
+        raise UsageError(f"'{path}' is a file, no run folder.", f"If it is a report, ingest it first: {ingest}")
     if path.is_dir():
         what = f"'{path}' is no run folder: it holds no run.json."
+        if any(looks_like_report(entry.name) for entry in path.iterdir()):
+            way_out = f"To ask the reports in it, ingest them first: {ingest}"
+    elif looks_like_report(str(name_or_path)) or "/" in str(name_or_path):
+        what = f"There is no file or folder '{name_or_path}'."
     else:
         what = f"There is no run '{name_or_path}'."
-    raise UsageError(what, f"Give the folder that `capture` wrote, or a recorded run: {known}.")
+    raise UsageError(what, way_out)
+
+
+def looks_like_report(name: str) -> bool:
+    """Whether a file of that name is likely meant as a report."""
+    return name.lower().rstrip("/").endswith(REPORT_SUFFIXES)

@@ -69,7 +69,16 @@ def test_out_takes_the_format_from_the_name(synthetic_run: RunFolder, tmp_path: 
     [
         ([], "No run was given"),
         (["RUN"], "Give the name of a query, or --sql TEXT"),
-        (["RUN", "kernel_counts", "--sql", "SELECT 1"], "Give the name of a query, or --sql TEXT"),
+        (["RUN", "kernel_counts", "--sql", "SELECT 1"], "not both"),
+        (["RUN", "kernel_counts", "--out", "k.xlsx"], "No format of answers is called '.xlsx'"),
+        (
+            ["RUN", "kernel_counts", "--out", "k.json", "--format", "csv"],
+            "Name it k.csv, or leave --format away",
+        ),
+        (["RUN", "kernel_counts", "--out", "k.txt", "--format", "parquet"], "Name it k.parquet"),
+        (["nope.nsys-rep", "kernel_summary"], "There is no file or folder 'nope.nsys-rep'"),
+        (["no/such/report", "kernel_summary"], "There is no file or folder 'no/such/report'"),
+        (["kernel_summary", "r.sqlite"], "The run or report comes first: query r.sqlite kernel_summary"),
         (["RUN", "kernelcounts"], "Did you mean kernel_counts"),
         (["RUN", "kernel_counts", "--format", "parquet"], "Parquet is no text"),
         (["nowhere", "kernel_counts"], "There is no run 'nowhere'"),

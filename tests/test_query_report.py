@@ -14,7 +14,9 @@ import pytest
 from ncu_pages import raw
 from tiny_export import Call, Kernel, Range, make_export
 
-from nsight_suite.errors import CannotAnswer
+import nsight_suite
+from nsight_suite import ingest, share
+from nsight_suite.errors import CannotAnswer, UsageError
 from nsight_suite.evidence.direct import open_report
 from nsight_suite.evidence.store import empty_store
 from nsight_suite.ingesting.single import report_at
@@ -115,6 +117,45 @@ def test_graphs_traced_as_a_whole_are_told_to_a_question_about_kernels(tmp_path:
         assert "graph-level-trace" in asked(capsys, report, "--sql", question)[1]
 
 
+GRAPH_MODE = {"PROCESS_0:CUDA_GRAPH_TRACE_OPTIONS:MODE": "Graph", "CAPTURE_EVENT_TYPE": "Cuda"}
+REPLAYED = [Call("cudaLaunchKernel_v7000", 10, 20, 1), Call("cudaGraphLaunch_v10000", 110, 120, 2)]
+STEPS = [Range("launched", 0, 50), Range("replayed", 100, 150)]
+
+
+@pytest.mark.parametrize("capture", [GRAPH_MODE, {}], ids=["stated", "not stated"])
+@pytest.mark.parametrize("name", ["kernel_summary", "range_summary", "range_projection", "graph_coverage"])
+def test_replays_without_any_record_are_told(
+    tmp_path: Path, capsys: CAPTURE, capture: dict[str, str], name: str
+) -> None:
+    """nsys 2023.4 writes no table of whole graphs: only launches of graphs tell that some ran."""
+    report = export(tmp_path / "r.sqlite", api=REPLAYED, nvtx=STEPS, capture=capture)
+    assert "answer may rest on: graph-level-trace." in asked(capsys, report, name)[1]
+
+
+def test_what_a_range_with_untraced_replays_holds_is_unknown(tmp_path: Path, capsys: CAPTURE) -> None:
+    report = export(tmp_path / "r.sqlite", api=REPLAYED, nvtx=STEPS, capture=GRAPH_MODE)
+    found, _ = asked(capsys, report, "range_summary")
+    counts = {row["range"]: (row["unknown_instances"], row["kernels"], row["operations"]) for row in found}
+    assert counts == {"launched": (0, 1, 1), "replayed": (1, None, None)}
+    found, _ = asked(capsys, report, "range_projection")
+    assert [(row["range"], row["launches"], row["kernels"]) for row in found] == [
+        ("launched", 1, 1),
+        ("replayed", 0, None),
+    ]
+
+
+@pytest.mark.parametrize("capture", [{}, {"PROCESS_0:CUDA_GRAPH_TRACE_OPTIONS:MODE": "Node"}])
+def test_replays_whose_nodes_were_traced_are_answered_without_a_word(
+    tmp_path: Path, capsys: CAPTURE, capture: dict[str, str]
+) -> None:
+    kernels = [Kernel("k", 30, 40, 1), Kernel("node", 130, 140, 2)]  # an old export names no nodes
+    report = export(tmp_path / "r.sqlite", api=REPLAYED, kernels=kernels, nvtx=STEPS, capture=capture)
+    found, told = asked(capsys, report, "range_summary")
+    assert told == ""
+    assert [row["kernels"] for row in found] == [1, 1]
+    assert asked(capsys, report, "kernel_summary")[1] == ""
+
+
 def test_the_pass_of_a_report_is_a_row(tmp_path: Path, capsys: CAPTURE) -> None:
     report = export(tmp_path / "step 1.sqlite")
     found, _ = asked(capsys, report, "passes")
@@ -179,3 +220,69 @@ def test_an_answer_about_a_report_can_be_a_parquet_file(tmp_path: Path) -> None:
     with empty_store() as connection:
         assert connection.execute(f"FROM read_parquet('{target}')").fetchall() == [("k",)]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["names.parquet", "r.sqlite"]
+
+
+def test_an_answer_without_rows_says_which_table_is_empty(tmp_path: Path, capsys: CAPTURE) -> None:
+    report = export(tmp_path / "r.sqlite")
+    found, told = asked(capsys, report, "counters_by_kernel")
+    assert found == []
+    assert "No rows: `counter` is empty here." in told
+    found, told = asked(capsys, report, "--sql", "SELECT name FROM kernel WHERE name = 'other'")
+    assert (found, told) == ([], "nsight-suite: No rows: nothing in `kernel` fits.\n")
+    target = tmp_path / "none.parquet"
+    assert main([str(report), "counters_by_kernel", "--out", str(target)]) == 0
+    assert "No rows: `counter` is empty here." in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "told"),
+    [
+        ("r.nsys-rep", bytes(range(256)), "no report of Nsight Systems, whatever its name says"),
+        ("r.ncu-rep", bytes(range(256)), "no report of Nsight Compute, whatever its name says"),
+        ("r.nsys-rep", b"\x89PNG\r\n\x1a\n\0", "a PNG image"),
+        ("r.sqlite.gz", b"\x1f\x8b\x08\0", "is compressed by gzip"),
+    ],
+)
+def test_what_is_no_report_is_told_for_what_it_is(
+    tmp_path: Path, capsys: CAPTURE, name: str, content: bytes, told: str
+) -> None:
+    (tmp_path / name).write_bytes(content)
+    assert main([str(tmp_path / name), "kernel_summary"]) == 2
+    error = capsys.readouterr().err
+    assert told in error
+    assert "must be exported" not in error
+
+
+def test_a_folder_of_reports_is_to_be_ingested(tmp_path: Path, capsys: CAPTURE) -> None:
+    export(tmp_path / "r.sqlite")
+    assert main([str(tmp_path), "kernel_summary"]) == 2
+    assert f"python -m nsight_suite.ingest {tmp_path} --out RUN" in capsys.readouterr().err
+
+
+def test_a_report_is_no_run(tmp_path: Path, capsys: CAPTURE) -> None:
+    report = export(tmp_path / "r.sqlite")
+    with pytest.raises(UsageError, match="ingest it first"):
+        nsight_suite.open_run(report)
+    assert share.main([str(report), "--out", str(tmp_path / "copy")]) == 2
+    assert "ingest it first" in capsys.readouterr().err
+
+
+def test_a_run_tells_the_doubts_of_its_reports(tmp_path: Path, capsys: CAPTURE) -> None:
+    replayed = export(tmp_path / "replayed.sqlite", api=REPLAYED, nvtx=STEPS, capture=GRAPH_MODE)
+    page = tmp_path / "counters.csv"
+    page.write_text(raw(["dram__bytes_read.sum"], ["byte"], ["1"]), encoding="utf-8")
+    run = tmp_path / "run"
+    assert ingest.main([str(replayed), str(page), "--out", str(run), "--merge-anyway", "--quiet"]) == 0
+    for name in ("kernel_summary", "range_summary"):
+        told = asked(capsys, run, name)[1]
+        assert f"{run} leaves in doubt what this answer may rest on: graph-level-trace" in told
+        assert f"query {run} report_completeness" in told
+    for name in ("counters_by_kernel", "findings", "report_completeness"):
+        assert "graph-level-trace" not in asked(capsys, run, name)[1]
+
+
+def test_a_run_of_counters_alone_is_asked_for_counters(tmp_path: Path, capsys: CAPTURE) -> None:
+    page = tmp_path / "counters.csv"
+    page.write_text(raw(["dram__bytes_read.sum"], ["byte"], ["1"]), encoding="utf-8")
+    assert ingest.main([str(page), "--out", str(tmp_path / "run")]) == 0
+    assert capsys.readouterr().out.rstrip().endswith("counters_by_kernel")

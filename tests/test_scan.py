@@ -349,3 +349,18 @@ def test_ctrl_c_is_heard_inside_a_large_table(tmp_path: Path) -> None:
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, earlier)
+
+
+@pytest.mark.parametrize("name", ["r.nsys-rep", "r.ncu-rep", "r.gz", "r.sqlite"])
+def test_a_file_that_is_not_what_its_name_says_was_not_looked_into(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_bytes(bytes(range(256)))
+    found = scan([tmp_path / name])
+    assert found.exit_status == 2
+    ((file, reason),) = found.unreadable
+    assert file.endswith(name)
+    assert "does not begin as" in reason
+
+
+def test_an_image_cannot_be_looked_into(tmp_path: Path) -> None:
+    (tmp_path / "i.png").write_bytes(b"\x89PNG\r\n\x1a\n\0")
+    assert [leak.kind for leak in scan([tmp_path / "i.png"]).leaks] == [Kind.OPAQUE]

@@ -59,7 +59,11 @@ _FOREIGN = {
     b"\xfd7zXZ": ("compressed by xz", "Unpack it: xz -dk {name}"),
     b"BZh": ("compressed by bzip2", "Unpack it: bunzip2 -k {name}"),
     b"\x7fELF": ("a program", ""),
+    b"\x89PNG": ("a PNG image", ""),
+    b"\xff\xd8\xff": ("a JPEG image", ""),
+    b"%PDF": ("a PDF document", ""),
 }
+_TOOLS = {Form.NSYS_REP: "Nsight Systems", Form.NCU_REP: "Nsight Compute"}
 _TOOLS_WORDS = re.compile(rb"^==(PROF|ERROR|WARNING)==|ERR_NVGPUCTRPERM|No kernels were profiled", re.MULTILINE)
 
 
@@ -94,13 +98,18 @@ def _file(path: Path, head: bytes) -> Form:
     if b"NVIDIA Nsight Systems Stream" in head[:64]:
         return Form.QDSTRM
     suffix = path.suffix.lower()
-    if suffix in _SUFFIXES:
-        return _SUFFIXES[suffix]
     if head.startswith(_ZSTD) and suffix != ".zst":  # what an .ncu-repz is inside
         return Form.NCU_REP
     for magic, (what, way_out) in _FOREIGN.items():
         if head.startswith(magic):
             raise _foreign(path, what, way_out)
+    if suffix in _SUFFIXES:
+        if tool := _TOOLS.get(_SUFFIXES[suffix]):
+            raise BadReport(
+                f"{path.name} is no report of {tool}, whatever its name says: it does not begin as one.",
+                "Copy it again from where it was made.",
+            )
+        return _SUFFIXES[suffix]
     # Some shells save what ncu prints as UTF-16.
     encoding = "utf-16" if head.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8-sig"
     text = head.decode(encoding, "replace")

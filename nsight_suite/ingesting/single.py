@@ -9,7 +9,7 @@ from nsight_suite.evidence.ingested import FORMS, LooseReport
 from nsight_suite.ingesting.journal import journal_doubts
 from nsight_suite.ingesting.naming import pass_names
 from nsight_suite.ingesting.pairing import StaleExport, refuse_stale
-from nsight_suite.ingesting.recognising import recognise
+from nsight_suite.ingesting.recognising import Form, recognise
 
 
 def report_at(path: Path) -> LooseReport | None:
@@ -22,9 +22,15 @@ def report_at(path: Path) -> LooseReport | None:
         return None
     form = recognise(path)
     if form.value not in FORMS:
+        ingest = f"python -m nsight_suite.ingest {path} --out RUN"
+        if form is Form.GZIP:
+            raise UsageError(
+                f"{path.name} is compressed by gzip.",
+                f"Unpack it: gunzip -k {path}\n  or make a run of it, which unpacks it: {ingest}",
+            )
         raise UsageError(
-            f"{path.name} must be exported before it can be asked.",
-            f"Make a run of it, which exports it: python -m nsight_suite.ingest {path} --out RUN",
+            f"{path.name} is a report as nsys recorded it: it must be exported before it can be asked.",
+            f"Make a run of it, which exports it where nsys is on PATH: {ingest}",
         )
     try:
         refuse_stale(path, form)

@@ -11,22 +11,22 @@ from nsight_suite.querying.asking import failing_query, failing_text, interrupti
 from nsight_suite.querying.catalogue import find_query
 
 
-def copy_named(store: Store, name: str, path: Path, experiment: str = "") -> None:
+def copy_named(store: Store, name: str, path: Path, experiment: str = "") -> int:
     """Write the rows of a named query to a new Parquet file, `path`, which the store was opened with as
-    `writes`. Raises like `run_named`, and SuiteError when the file cannot be written."""
+    `writes`; returns how many. Raises like `run_named`, and SuiteError when the file cannot be written."""
     with failing_query(store, name):
-        _copy(store, find_query(name, experiment).sql, path)
+        return _copy(store, find_query(name, experiment).sql, path)
 
 
-def copy_sql(store: Store, text: str, path: Path) -> None:
+def copy_sql(store: Store, text: str, path: Path) -> int:
     """Write the rows of one SELECT to a new Parquet file; see `copy_named`. Raises like `run_sql`."""
     with failing_text(store):
         if other := not_one_query(store.connection, text):
             raise UsageError(f"The SQL text holds {other}.", "Parquet takes the rows of one plain SELECT.")
-        _copy(store, text, path)
+        return _copy(store, text, path)
 
 
-def _copy(store: Store, sql: str, path: Path) -> None:
+def _copy(store: Store, sql: str, path: Path) -> int:
     query = _bare(store.connection, sql)
     relation = store.connection.sql(query)
     names = told_apart(relation.columns)
@@ -40,11 +40,12 @@ def _copy(store: Store, sql: str, path: Path) -> None:
         "(FORMAT parquet, COMPRESSION zstd, USE_TMP_FILE false)"
     )
     try:
-        interruptible(store, lambda: store.connection.execute(copy).fetchall())
+        ((rows,),) = interruptible(store, lambda: store.connection.execute(copy).fetchall())
     except DatabaseError as error:
         if str(path) in str(error):
             raise SuiteError(f"The answer cannot be written: {first_line(error)}") from error
         raise
+    return int(rows)
 
 
 def _bare(connection: Connection, sql: str) -> str:

@@ -16,18 +16,37 @@ from typing import Any
 
 from nsight_suite.errors import UsageError
 from nsight_suite.querying.asking import Answer, Result
+from nsight_suite.querying.shortening import shortened
 
 _MISSING = "–"
 # Kernel names of templates fill screens; every format but the table has them whole.
 _WIDEST = 60
 _MOST_ROWS = 100_000
 _FLAT = ("VARCHAR", "BOOLEAN")
-_BY_SUFFIX = {".csv": "csv", ".json": "json", ".md": "md", ".parquet": "parquet"}
+_BY_SUFFIX = {".csv": "csv", ".json": "json", ".md": "md", ".parquet": "parquet", ".txt": "table"}
 
 
-def format_for(path: Path | None) -> str:
-    """The format that a file's name asks for; a table for anything else and for the terminal."""
-    return _BY_SUFFIX.get(path.suffix.lower(), "table") if path else "table"
+def format_for(path: Path | None, asked: str | None = None) -> str:
+    """The format that was asked for, else the one that the file's name asks for, else a table.
+
+    Raises UsageError for a file name that says something else than was asked, or that no format goes by.
+    """
+    suffix = path.suffix.lower() if path else ""
+    if not path or not suffix:
+        return asked or "table"
+    if suffix not in _BY_SUFFIX:
+        raise UsageError(
+            f"No format of answers is called '{suffix}'.",
+            f"Name the file {', '.join(f'{path.stem}{known}' for known in _BY_SUFFIX)}, or without a suffix.",
+        )
+    named = _BY_SUFFIX[suffix]
+    if asked in (None, named) or (suffix == ".txt" and asked != "parquet"):
+        return asked or named
+    right = next(known for known, form in _BY_SUFFIX.items() if form == asked)
+    raise UsageError(
+        f"'{path.name}' would be {named} by its name, and --format says {asked}.",
+        f"Name it {path.stem}{right}, or leave --format away.",
+    )
 
 
 def as_text(result: Result, form: str) -> str:
@@ -100,7 +119,7 @@ def _json_array(answer: Answer) -> Iterator[str]:
 
 def _cell(value: Any, form: str) -> str:
     text = _MISSING if value is None else _shown(str(_compact(value)), form)
-    return f"{text[: _WIDEST - 1]}…" if form == "table" and len(text) > _WIDEST else text
+    return shortened(text, _WIDEST) if form == "table" else text
 
 
 def _shown(text: str, form: str) -> str:

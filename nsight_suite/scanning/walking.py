@@ -25,10 +25,21 @@ _COMPRESSED = {
     b"\x28\xb5\x2f\xfd": "zstd",
     b"\xfd7zXZ": "xz",
     b"BZh": "bzip2",
+    b"\x89PNG": "png",
+    b"\xff\xd8\xff": "jpeg",
+    b"%PDF": "pdf",
     b"NVIDIA Tegra Profiler Report": "nsys",
     b"NVR\0": "ncu",
 }
-
+# How files of these names begin. One that does not is another kind of file, or damaged.
+_BEGINS = {
+    ".nsys-rep": (b"NVIDIA Tegra Profiler Report", b"SQLite format 3\0"),
+    ".qdrep": (b"NVIDIA Tegra Profiler Report",),
+    ".ncu-rep": (b"NVR\0", b"\x28\xb5\x2f\xfd"),
+    ".ncu-repz": (b"NVR\0", b"\x28\xb5\x2f\xfd"),
+    ".gz": (b"\x1f\x8b",),
+    ".sqlite": (_SQLITE,),
+}
 
 # Bytes of the files that are done, of all files, and the file at work.
 Progress = Callable[[int, int, str], None]
@@ -54,10 +65,20 @@ def scan(paths: Sequence[Path], progress: Progress = lambda done, total, file: N
         done += _size(group)
         try:
             leaks += _scan_group(group, known)
+            unreadable += _misnamed(group)
         except (OSError, BadReport) as error:
             reason = error.what if isinstance(error, BadReport) else error.strerror or str(error)
             unreadable.append((name, reason))
     return Scan(tuple(sorted(leaks, key=lambda leak: (leak.file, leak.kind, leak.place))), tuple(unreadable))
+
+
+def _misnamed(group: Sequence[tuple[Path, str]]) -> Iterator[tuple[str, str]]:
+    """A file that is not what its name says: what can be looked into of the one may not be all of the other."""
+    path, name = group[0]
+    begins = _BEGINS.get(path.suffix.lower())
+    head = _head(path)
+    if len(group) == 1 and begins and head and b"\0" in head and not head.startswith(begins):
+        yield name, f"it does not begin as {path.suffix.lower()} files do, so only its plain text was looked at"
 
 
 def _files(path: Path, unreadable: list[tuple[str, str]]) -> Iterator[tuple[Path, str]]:

@@ -17,6 +17,7 @@ VERBS = {
     "figures": "draw a run's figures from its evidence",
     "report": "write a run's HTML and Markdown report",
     "share": "copy a run, leaving out all that is private",
+    "evidence": "build a run's evidence again from its reports",
     "scan": "tell what a report or folder would leak, without repeating it",
 }
 
@@ -26,7 +27,7 @@ def main() -> int:
     verb = sys.argv[1] if len(sys.argv) > 1 else ""
     if verb in VERBS:
         sys.argv = [f"nsight-suite {verb}", *sys.argv[2:]]
-        module = importlib.import_module(f"nsight_suite.{verb}")
+        module = importlib.import_module(f"nsight_suite.{'evidence.__main__' if verb == 'evidence' else verb}")
         return int(module.main(sys.argv[1:]))
     if verb == "--version":
         print(f"nsight-suite {nsight_suite.__version__}")

@@ -13,7 +13,7 @@ from nsight_suite.sources import find_run
 
 def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
-        prog="python -m nsight_suite.evidence",
+        prog="nsight-suite evidence",
         description="Build a run's evidence (Parquet, DuckDB, SQLite) again from its reports.",
     )
     parser.add_argument("run", metavar="RUN", help="the run folder")

@@ -160,6 +160,15 @@ def test_profiled_faster_than_unprofiled_is_explained_by_a_hot_device(tmp_path: 
     assert "profiled-faster" in {one.code for one in told(judged(tmp_path, edit), EXPLAINED)}
 
 
+def test_profiled_faster_is_explained_where_an_undisturbed_sample_is_as_fast(tmp_path: Path) -> None:
+    def edit(rows: Rows) -> None:
+        scaled("completion", 1.4)(rows)
+        samples(rows, "completion")[5].update(duration_ns=78_000)
+
+    (found,) = [one for one in told(judged(tmp_path, edit), EXPLAINED) if one.code == "profiled-faster"]
+    assert "the fastest without is 78.0 µs" in found.seen
+
+
 def test_an_invocation_that_the_stopwatch_did_not_see_is_not_split(tmp_path: Path) -> None:
     def edit(rows: Rows) -> None:
         rows["sample"].remove(samples(rows, "completion", "nsys")[1])

@@ -27,8 +27,8 @@ class Bounds:
     remainder_relative: float = 0.35
     remainder_least_ns: int = 5_000
     remainder_most_ns: int = 15_000
-    # Between the range's ends and the stopwatch's: NVTX and Python. Medians of 0.5 to 1.3 µs were seen, and 7 to
-    # 10 µs after waits of 14 ms, in which the host's caches grow cold: a share of the completion is allowed too.
+    # Between the range's ends and the stopwatch's: NVTX and Python. Medians of 0.5 to 1.3 µs were seen, and
+    # 7 to 10 µs after waits of 14 ms, in which the host's caches grow cold: so a share is allowed as well.
     outside_ns: int = 5_000
     outside_relative: float = 0.005
     # Below this factor the profiler's cost is not worth a word.

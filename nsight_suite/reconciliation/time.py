@@ -304,6 +304,14 @@ def _unclocked(case_id: str, unknown: int, invocations: int) -> Finding:
     )
 
 
+def _unprofiled(evidence: Evidence, case_id: str) -> list[Row]:
+    return [
+        row
+        for row in evidence.of("samples", case_id)
+        if (row["pass"], row["quantity"]) == ("timing", "completion") and row["duration_ns"] is not None
+    ]
+
+
 def _cost(evidence: Evidence, case_id: str, bounds: Bounds, states: Sequence[Finding]) -> Iterator[Finding]:
     """Profiled and unprofiled completion differ by the profiler's own cost, and by the device's state."""
     row = evidence.one("profiler_overhead", case_id)
@@ -322,18 +330,22 @@ def _cost(evidence: Evidence, case_id: str, bounds: Bounds, states: Sequence[Fin
     }
     medians = f"{amounts.time(row['profiled_ns'])} under nsys, {amounts.time(row['unprofiled_ns'])} without"
     if factor < bounds.profiled_faster:
+        fastest = min(row["duration_ns"] for row in _unprofiled(evidence, case_id))
+        disturbed = fastest < row["profiled_ns"]
         yield Finding(
             "profiled-faster",
             FAMILY,
-            EXPLAINED if states else DISAGREE,
+            EXPLAINED if states or disturbed else DISAGREE,
             case_id,
-            f"the median completion is {medians}",
-            numbers,
+            f"the median completion is {medians}; the fastest without is {amounts.time(fastest)}",
+            {**numbers, "fastest_unprofiled_ns": fastest},
             "The device was in another state."
             if states
+            else "Some samples without a profiler are as fast: most others were held up by something else."
+            if disturbed
             else "A profiler makes nothing faster: the processes ran other work, or samples were changed.",
             "Compare `query RUN device` of the two passes, and time the case again.",
-            ("profiler_overhead",),
+            ("profiler_overhead", "samples"),
         )
     elif factor > bounds.overhead_factor:
         yield Finding(

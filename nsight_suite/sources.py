@@ -107,7 +107,8 @@ def find_run(name_or_path: str | Path) -> Path:
         if any(looks_like_report(entry.name) for entry in path.iterdir()):
             way_out = f"To ask the reports in it, ingest them first: {ingest}"
     elif looks_like_report(str(name_or_path)) or "/" in str(name_or_path):
-        what = f"There is no file or folder '{name_or_path}'."
+        what = f"There is no run or report '{name_or_path}': no such file or folder exists."
+        way_out = f"Check the path. Recorded runs: {known}."
     else:
         what = f"There is no run '{name_or_path}'."
     raise UsageError(what, way_out)

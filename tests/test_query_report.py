@@ -238,7 +238,7 @@ def test_an_answer_without_rows_says_which_table_is_empty(tmp_path: Path, capsys
     ("name", "content", "told"),
     [
         ("r.nsys-rep", bytes(range(256)), "no report of Nsight Systems, whatever its name says"),
-        ("r.ncu-rep", bytes(range(256)), "no report of Nsight Compute, whatever its name says"),
+        ("r.ncu-rep", bytes(range(256)), "r.ncu-rep is no Nsight Compute report"),
         ("r.nsys-rep", b"\x89PNG\r\n\x1a\n\0", "a PNG image"),
         ("r.sqlite.gz", b"\x1f\x8b\x08\0", "is compressed by gzip"),
     ],

@@ -58,12 +58,14 @@ _FOREIGN = {
     _ZSTD: ("compressed by zstd", "Unpack it: zstd -d {name}"),
     b"\xfd7zXZ": ("compressed by xz", "Unpack it: xz -dk {name}"),
     b"BZh": ("compressed by bzip2", "Unpack it: bunzip2 -k {name}"),
-    b"\x7fELF": ("a program", ""),
-    b"\x89PNG": ("a PNG image", ""),
-    b"\xff\xd8\xff": ("a JPEG image", ""),
-    b"%PDF": ("a PDF document", ""),
 }
-_TOOLS = {Form.NSYS_REP: "Nsight Systems", Form.NCU_REP: "Nsight Compute"}
+# Whatever its name says. What is packed may be the layout of a report that is not known yet.
+_NEVER = {
+    b"\x7fELF": "a program",
+    b"\x89PNG": "a PNG image",
+    b"\xff\xd8\xff": "a JPEG image",
+    b"%PDF": "a PDF document",
+}
 _TOOLS_WORDS = re.compile(rb"^==(PROF|ERROR|WARNING)==|ERR_NVGPUCTRPERM|No kernels were profiled", re.MULTILINE)
 
 
@@ -97,19 +99,17 @@ def _file(path: Path, head: bytes) -> Form:
             return form
     if b"NVIDIA Nsight Systems Stream" in head[:64]:
         return Form.QDSTRM
+    for magic, what in _NEVER.items():
+        if head.startswith(magic):
+            raise _foreign(path, what, "")
     suffix = path.suffix.lower()
+    if suffix in _SUFFIXES:
+        return _named(path, _SUFFIXES[suffix])
     if head.startswith(_ZSTD) and suffix != ".zst":  # what an .ncu-repz is inside
         return Form.NCU_REP
     for magic, (what, way_out) in _FOREIGN.items():
         if head.startswith(magic):
             raise _foreign(path, what, way_out)
-    if suffix in _SUFFIXES:
-        if tool := _TOOLS.get(_SUFFIXES[suffix]):
-            raise BadReport(
-                f"{path.name} is no report of {tool}, whatever its name says: it does not begin as one.",
-                "Copy it again from where it was made.",
-            )
-        return _SUFFIXES[suffix]
     # Some shells save what ncu prints as UTF-16.
     encoding = "utf-16" if head.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8-sig"
     text = head.decode(encoding, "replace")
@@ -118,6 +118,16 @@ def _file(path: Path, head: bytes) -> Form:
     if "\0" in text:
         raise _foreign(path, "binary, and of no kind that is known", "")
     return _text(path, head, text)
+
+
+def _named(path: Path, form: Form) -> Form:
+    """What a file that begins as nothing known is by its name."""
+    if form is Form.NSYS_REP:  # those of every version begin alike
+        raise BadReport(
+            f"{path.name} is no report of Nsight Systems, whatever its name says: it begins otherwise.",
+            "Copy it again from where it was made.",
+        )
+    return form
 
 
 def _text(path: Path, head: bytes, text: str) -> Form:

@@ -35,8 +35,7 @@ _COMPRESSED = {
 _BEGINS = {
     ".nsys-rep": (b"NVIDIA Tegra Profiler Report", b"SQLite format 3\0"),
     ".qdrep": (b"NVIDIA Tegra Profiler Report",),
-    ".ncu-rep": (b"NVR\0", b"\x28\xb5\x2f\xfd"),
-    ".ncu-repz": (b"NVR\0", b"\x28\xb5\x2f\xfd"),
+    **dict.fromkeys((".ncu-rep", ".ncu-repz"), (b"NVR\0", b"\x28\xb5\x2f\xfd", b"PK\x03\x04")),
     ".gz": (b"\x1f\x8b",),
     ".sqlite": (_SQLITE,),
 }

@@ -55,6 +55,8 @@ _DECLARED = {
 # What it may leave out, and what that says.
 _UNDECLARED = {"memset_nodes": "0", "reread_bytes": "0"}
 
+_CORRECT = "Correct it: one row for each case, whole numbers from 0 on; see docs/adding-an-experiment.md."
+
 
 @dataclass(frozen=True)
 class Store:
@@ -215,6 +217,7 @@ def open_store(
     _allow_only(connection, run, only, writes)
     if only is None:
         _create_derived_views(connection, run)
+        _check_expected(connection, run.expected)
     else:
         create_shared_views(connection, only=only)
     return Store(connection, missing)
@@ -235,6 +238,7 @@ def write_duckdb(run: RunFolder) -> None:
             _allow_only(connection, run)
             _create_derived_views(connection, run)
             connection.commit()
+            _check_expected(connection, run.expected)
     except duckdb.Error as error:
         raise SuiteError(
             f"DuckDB cannot write {run.duckdb}: {first_line(error)}",
@@ -344,8 +348,11 @@ def create_shared_views(
     elif only is None or "expected" in only:
         columns = ", ".join(f"NULL::{kind} AS {name}" for name, kind in _DECLARED.items())
         connection.execute(f"CREATE VIEW expected AS SELECT {columns} WHERE false")
-    for view in in_order(shared_views() if only is None else only & shared_views().keys()):
-        connection.execute(view.statements)
+    wanted = shared_views().keys() if only is None else only & shared_views().keys()
+    for view in in_order(wanted):
+        # A view that is named as a column or a WITH table is, and that nothing here reads, may lack its tables.
+        if view.name in wanted:
+            connection.execute(view.statements)
 
 
 def _create_expected(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
@@ -368,6 +375,30 @@ def _create_expected(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
         raise SuiteError(f"{path} cannot be read: {error.strerror}.") from error
     except (duckdb.Error, UnicodeDecodeError) as error:
         raise UsageError(f"{path} is no query that DuckDB can answer: {first_line(error)}", way_out) from error
+
+
+def _check_expected(connection: Connection, path: Path) -> None:
+    """What expected.sql declares must be numbers, once for each case. A missing table is no fault of it."""
+    if not os.path.lexists(path):
+        return
+    sql = f"SELECT {', '.join(_DECLARED)} FROM expected"
+    try:
+        rows = [dict(zip(_DECLARED, row, strict=True)) for row in connection.execute(sql).fetchall()]
+    except (duckdb.ConversionException, duckdb.OutOfRangeException) as error:
+        raise UsageError(f"{path} declares what is no whole number: {first_line(error)}", _CORRECT) from error
+    except duckdb.Error:
+        return
+    seen: set[str] = set()
+    for row in rows:
+        case_id = row["case_id"]
+        if case_id in seen:
+            raise UsageError(f"{path} has more than one row for {case_id}.", _CORRECT)
+        seen.add(case_id)
+        for name, kind in _DECLARED.items():
+            if row[name] is None and name in _UNDECLARED:
+                raise UsageError(f"{path} declares no {name} for {case_id}.", _CORRECT)
+            if kind == "BIGINT" and row[name] is not None and row[name] < 0:
+                raise UsageError(f"{path} declares {row[name]} {name} for {case_id}.", _CORRECT)
 
 
 def _refusing_view(table: Table, reason: str) -> str:

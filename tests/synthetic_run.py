@@ -541,7 +541,7 @@ def _trace_rows(rows: Rows, cases: list[protocol.Case]) -> None:
                 tasks += [("C", tile, c + 10 * tile, 800) for tile in (0, 1)]
                 rows["task"] += [
                     {"pass": "trace", "case_id": case.case_id, "invocation": invocation, "stage": stage}
-                    | {"job": row, "tile": tile, "worker": row, "multiprocessor": row % 8}
+                    | {"job": row, "tile": tile, "worker": 2 * row + (tile or 0), "multiprocessor": row % 8}
                     | {"start_ns": begun + start, "end_ns": begun + start + duration}
                     for stage, tile, start, duration in tasks
                 ]

@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 from evidence_rows import Row, ask, columns, copy, counter, kernel, launch, nvtx, store_of
 
-from nsight_suite.querying import find_query
+from nsight_suite.evidence.store import open_store
+from nsight_suite.querying import find_queries, find_query
+from nsight_suite.runfolder import RunFolder
 
 CASE = "x:queue:graph:8"
 
@@ -62,6 +64,7 @@ def without(stage: str, job: int) -> list[Row]:
     "name",
     [
         *("tasks", "task_coverage", "task_violations", "early_starts", "task_tail", "multiprocessor_load"),
+        *("task_doubts", "advice"),
         *("session_completion", "pilot_choices", "occupancy", "planned_launches", "launches_as_planned"),
         *("same_binary", "validation_counts", "kernel_build_agreement", "graph_nodes", "invocations"),
         *("kernel_counts", "builds", "validation", "evidence_rows", "resources", "outputs"),
@@ -139,6 +142,73 @@ def test_an_invocation_that_left_nothing_is_missing_as_a_whole() -> None:
         *((0, stage, 0) for stage in "ABC"),
         *((1, "A", 3), (1, "B", 2), (1, "C", 2)),
     ]
+
+
+def test_an_invocation_that_the_driver_did_not_make_was_not_planned() -> None:
+    found = asked("task_coverage", [*TASKS, task("A", 0, 0, 200, 240, invocation=1)])
+    assert columns(found, f"invocation {COVERAGE} first_unplanned") == [
+        *((0, stage, count, count, 0, 0, 0, 0, None) for stage, count in (("A", 3), ("B", 2), ("C", 2))),
+        (1, "A", 0, 1, 0, 0, 1, 0, "job 0, tile 0"),
+    ]
+    untold = ask("task_coverage", task=TASKS, task_plan=PLAN, variant_case=[case(CASE)])
+    assert columns(untold, "invocation stage missing unplanned") == [(0, stage, 0, 0) for stage in "ABC"]
+
+
+ONE_KERNEL = [{"pass": "trace", "case_id": CASE, "ordinal": 0, "kind": "kernel", "name": "k"}]
+TWO_KERNELS = [*ONE_KERNEL, {**ONE_KERNEL[0], "ordinal": 1}]
+DOUBT = "doubt records first"
+
+
+def test_a_trace_without_doubts() -> None:
+    for launches in (ONE_KERNEL, TWO_KERNELS, []):
+        assert (
+            asked("task_doubts", planned_launch=launches, device=[{"pass": "trace", "multiprocessors": 2}])
+            == []
+        )
+
+
+def test_values_that_a_task_lacks_are_named() -> None:
+    lacking = ["worker", "multiprocessor", "start_ns", "end_ns"]
+    tasks = [*TASKS[:3], *({**row, key: None} for row, key in zip(TASKS[3:], lacking, strict=True))]
+    assert columns(asked("task_doubts", tasks), DOUBT) == [
+        ("no end", 1, "stage C, job 1"),
+        ("no multiprocessor", 1, "stage B, job 0"),
+        ("no start", 1, "stage C, job 0"),
+        ("no worker", 1, "stage B, job 1"),
+    ]
+
+
+def test_what_no_device_can_run_is_named() -> None:
+    sized = [{"pass": "trace", "multiprocessors": 2}]
+    beyond = [*TASKS[:6], {**TASKS[6], "multiprocessor": 2, "worker": 9}]
+    assert columns(asked("task_doubts", beyond, device=sized), DOUBT) == [
+        ("no such multiprocessor", 1, "stage C, job 1")
+    ]
+    # Worker 2 ran A of job 0 on multiprocessor 0; now C of job 1 on 1.
+    moved = [*TASKS[:6], {**TASKS[6], "worker": 2}]
+    assert columns(asked("task_doubts", moved, planned_launch=ONE_KERNEL), DOUBT) == [
+        ("worker moved", 2, "stage A, job 0, tile 1")
+    ]
+    assert asked("task_doubts", moved, planned_launch=TWO_KERNELS) == []
+    # B of job 0 runs from 100 to 130; a second task of its worker from 129 on.
+    overlapping = [*TASKS, task("A", 5, None, 129, 130, worker=0, multiprocessor=0)]
+    assert columns(asked("task_doubts", overlapping, planned_launch=ONE_KERNEL), DOUBT) == [
+        ("tasks overlap", 1, "stage A, job 5")
+    ]
+    assert asked("task_doubts", overlapping, planned_launch=TWO_KERNELS) == []
+
+
+def test_a_need_that_is_none_is_named() -> None:
+    plans = [{**PLAN[0], "after": "moon"}, {**PLAN[3], "after": None}, *PLAN[4:]]
+    found = ask("task_doubts", task_plan=plans)
+    assert columns(found, f"invocation {DOUBT}") == [(None, "unknown need", 2, "stage A, job 0")]
+
+
+def test_every_query_opens_with_the_tables_that_it_reads(synthetic_run: RunFolder) -> None:
+    """Also one that names a WITH table or a column as a shared view is named."""
+    for query in find_queries():
+        with open_store(synthetic_run, sql=query.sql).connection as connection:
+            connection.execute(query.sql).fetchall()
 
 
 def test_without_a_plan_nothing_is_missing_or_unplanned() -> None:

@@ -16,7 +16,7 @@ from nsight_suite.reconciliation.bounds import BOUNDS, Bounds
 from nsight_suite.reconciliation.findings import Reconciliation, tabulate_verdicts
 from nsight_suite.reconciliation.gaps import find_gaps
 from nsight_suite.reconciliation.inference import applied_rules
-from nsight_suite.reconciliation.witnesses import CASES, QUERIES, Evidence
+from nsight_suite.reconciliation.witnesses import CASES, PLAIN, QUERIES, Evidence
 from nsight_suite.runfolder import RunFolder
 
 # Shared views that several queries read, each behind those that it reads itself.
@@ -27,7 +27,10 @@ def reconcile_run(run: RunFolder, bounds: Bounds = BOUNDS) -> Reconciliation:
     """Judge a run folder. Raises SuiteError when it is no run, has no protocol, or holds no evidence at all."""
     asked = run.read_run()
     evidence = gather(open_evidence(run, missing_as_empty=True), str(asked.get("experiment", "")))
-    evidence = replace(evidence, wanted=tuple(wanted_rows(asked, load(run.protocol))))
+    protocol = load(run.protocol)
+    evidence = replace(
+        evidence, wanted=tuple(wanted_rows(asked, protocol)), tolerances=dict(protocol.tolerances)
+    )
     evidence = replace(evidence, gaps=tuple(find_gaps(evidence, run)))
     return reconcile(evidence, str(asked.get("run_id", "")), bounds)
 
@@ -53,6 +56,7 @@ def gather(store: Store, experiment: str) -> Evidence:
     missing = {**store.missing, **_damaged(store)}
     _hold(store)
     rows = {name: run_named(store, name, experiment).records() for name in QUERIES}
+    rows |= {name: run_sql(store, sql).records() for name, sql in PLAIN.items()}
     return Evidence(run_sql(store, CASES).records(), rows, missing)
 
 

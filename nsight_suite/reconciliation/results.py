@@ -14,6 +14,8 @@ def judge_run(evidence: Evidence, family: str) -> Iterator[Finding]:
     """What concerns the whole run."""
     yield from _sanitizers(evidence.rows["sanitizer"], family)
     yield from _devices(evidence.rows["device"], family)
+    yield from _profiled_devices(evidence.rows["device"], evidence.rows["gpus"], family)
+    yield from _sessions(evidence, family)
     yield from _builds(evidence.rows["builds"], evidence.rows["same_binary"], family)
     yield from _tools(evidence.rows["tools"], evidence.rows["device"], family)
 
@@ -176,4 +178,59 @@ def _devices(rows: Sequence[Row], family: str) -> Iterator[Finding]:
             "measured on the one is compared with the other.",
             "",
             ("device", "session_completion"),
+        )
+
+
+def _profiled_devices(rows: Sequence[Row], gpus: Sequence[Row], family: str) -> Iterator[Finding]:
+    """Kernels ran, by a profiler's own report, on the GPU that the driver of its pass tells of."""
+    told = {row["pass"]: row["uuid"] for row in rows if row["uuid"]}
+    strange = [
+        f"pass {row['pass']} ran {counted(row['kernels'], 'kernel')} on {row['uuid']} by its report, and on "
+        f"{told[row['pass']]} by its driver"
+        for row in gpus
+        if row["uuid"] and row["kernels"] and row["pass"] in told
+        if _plain_uuid(row["uuid"]) != _plain_uuid(told[row["pass"]])
+    ]
+    if strange:
+        yield Finding(
+            "other-device",
+            family,
+            DISAGREE,
+            None,
+            some(strange),
+            {"devices": len(strange)},
+            "The report is of another run than the driver's records, or one of them was changed.",
+            "Capture the pass again.",
+            ("gpus", "device"),
+        )
+
+
+def _plain_uuid(uuid: str) -> str:
+    return uuid.lower().removeprefix("gpu-").replace("-", "")
+
+
+def _sessions(evidence: Evidence, family: str) -> Iterator[Finding]:
+    """Two sessions measure the same and never to the nanosecond: where all samples are equal one is a copy."""
+    anyone: Row = {}
+    if evidence.gap(anyone, ("sample",), SESSIONS):
+        return
+    first, second = (
+        {
+            (row["case_id"], row["quantity"], row["round"], row["position"]): row["duration_ns"]
+            for row in evidence.rows["samples"]
+            if row["pass"] == session
+        }
+        for session in SESSIONS
+    )
+    if second and first == second:
+        yield Finding(
+            "same-samples",
+            family,
+            DISAGREE,
+            None,
+            f"all {counted(len(second), 'sample')} of {SESSIONS[1]} are those of {SESSIONS[0]}",
+            {"samples": len(second)},
+            "The second session was copied from the first, so that it says nothing about how far they differ.",
+            f"Capture the pass {SESSIONS[1]} again.",
+            ("samples",),
         )

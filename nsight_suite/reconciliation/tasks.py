@@ -9,7 +9,7 @@ from nsight_suite.reconciliation.findings import AGREE, CANNOT_ANSWER, DISAGREE,
 from nsight_suite.reconciliation.witnesses import Evidence, Row
 
 _TABLES = ("task", "task_plan", "variant_case")
-_SOURCES = ("task_coverage", "task_violations", "early_starts")
+_SOURCES = ("task_coverage", "task_doubts", "task_violations", "early_starts")
 # Column of `task_coverage`: code, what is wrong with the tasks, the column that names one, what it may mean.
 _FAULTS = {
     "missing": (
@@ -38,6 +38,30 @@ _FAULTS = {
     ),
 }
 
+# Doubts of `task_doubts`: code, verdict and what they may mean.
+_INCOMPLETE = (
+    "task-incomplete",
+    CANNOT_ANSWER,
+    "Whether those tasks ran where and when they had to is unknown.",
+)
+_DOUBTS = {
+    **dict.fromkeys(("no worker", "no multiprocessor", "no start", "no end"), _INCOMPLETE),
+    "unknown need": (
+        "task-need-unknown",
+        CANNOT_ANSWER,
+        "What a task has to wait for is not told, so none of them can be called too early.",
+    ),
+    **dict.fromkeys(
+        ("no such multiprocessor", "worker moved", "tasks overlap"),
+        (
+            "task-impossible",
+            DISAGREE,
+            "No device runs blocks that way: records were written over or changed, or the kernel tells another "
+            "worker than its own.",
+        ),
+    ),
+}
+
 
 def judge_case(evidence: Evidence, case: Row, family: str) -> Iterator[Finding]:
     """What the trace of a case says; nothing for a case that was not traced."""
@@ -54,6 +78,9 @@ def judge_case(evidence: Evidence, case: Row, family: str) -> Iterator[Finding]:
         return
     violations = evidence.of("task_violations", case_id)
     faults = [*_coverage(case_id, rows, family), *_too_early(case_id, violations, family)]
+    doubts = list(_doubts(case_id, evidence.of("task_doubts", case_id), family))
+    # A task that is out of place may be so in more than one way; it is told once.
+    faults += [doubt for doubt in doubts if not faults or doubt.verdict == CANNOT_ANSWER]
     yield from faults or [_agreement(evidence, case_id, rows, family)]
 
 
@@ -73,6 +100,28 @@ def _coverage(case_id: str, rows: Sequence[Row], family: str) -> Iterator[Findin
                 "`tasks`.",
                 ("task_coverage", "tasks"),
             )
+
+
+def _doubts(case_id: str, rows: Sequence[Row], family: str) -> Iterator[Finding]:
+    for code, verdict, means in dict.fromkeys(_DOUBTS[row["doubt"]] for row in rows):
+        mine = [row for row in rows if _DOUBTS[row["doubt"]][0] == code]
+        told = [
+            f"{row['doubt']} in {counted(row['records'], 'row')} of "
+            + ("the plan" if row["invocation"] is None else f"invocation {row['invocation']}")
+            + f" (first: {row['first']})"
+            for row in mine
+        ]
+        yield Finding(
+            code,
+            family,
+            verdict,
+            case_id,
+            some(told),
+            {"records": sum(row["records"] for row in mine)},
+            means,
+            "Look at `query RUN task_doubts` and `query RUN tasks`, and capture the pass trace again.",
+            ("task_doubts", "tasks"),
+        )
 
 
 def _told(row: Row, column: str, wrong: str, example: str) -> str:

@@ -24,6 +24,7 @@ QUERIES = (
     "early_starts",
     "evidence_rows",
     "findings",
+    "gpus",
     "graph_nodes",
     "invocations",
     "kernel_build_agreement",
@@ -43,12 +44,22 @@ QUERIES = (
     "samples",
     "sources",
     "task_coverage",
+    "task_doubts",
     "task_violations",
     "tools",
     "unknown_ranges",
     "validation",
 )
 CASES = "SELECT case_id, variant, submission, shape, timed FROM variant_case ORDER BY case_order"
+
+# Rows that no named query shows one by one.
+PLAIN = {
+    "declared": "SELECT case_id FROM expected ORDER BY ALL",
+    "checks": (
+        'SELECT pass, case_id, fixture, "array", "check", min("limit") AS least, max("limit") AS most, '
+        'count(*) - count("limit") AS unlimited FROM validation GROUP BY ALL ORDER BY ALL'
+    ),
+}
 
 
 @dataclass(frozen=True)
@@ -80,15 +91,17 @@ class Gap:
 
 @dataclass(frozen=True)
 class Evidence:
-    """Rows of every query in QUERIES, the cases in order, and what is known of them.
+    """Rows of every query in QUERIES and PLAIN, the cases in order, and what is known of them.
 
-    `wanted` is what the run asked for (see `asked`), `faults` is what was told so far, by case.
+    `wanted` is what the run asked for (see `asked`), `tolerances` are those of its protocol, `faults` is what
+    was told so far, by case.
     """
 
     cases: Sequence[Row]
     rows: Mapping[str, Sequence[Row]]
     missing: Mapping[str, str] = field(default_factory=dict)
     wanted: Sequence[Row] = ()
+    tolerances: Mapping[str, float] = field(default_factory=dict)
     gaps: tuple[Gap, ...] = ()
     faults: Mapping[str, Finding] = field(default_factory=dict)
 

@@ -9,7 +9,8 @@
 -- recorded         records of tasks
 -- missing          planned tasks without a record; NULL when the case has no plan
 -- repeated         records of a task beyond its first
--- unplanned        records of tasks that nobody planned; NULL when the case has no plan
+-- unplanned        records of tasks that nobody planned, or of an invocation that the driver did not make; NULL when
+--                  the case has no plan
 -- backwards        records that end before they start
 -- first_missing    a missing task by its job and tile, the smallest; NULL when there is none
 -- first_repeated   likewise a task that was recorded more than once
@@ -28,13 +29,19 @@ WITH planned AS (
     FROM task_plan
     WHERE tasks > 0
     GROUP BY pass, case_id, stage, job
-), made AS (
-    SELECT pass, case_id, invocation FROM task
-    UNION
-    SELECT d.pass, d.case_id, unnest(generate_series(0, max(d.invocations) - 1))
+), told AS (
+    SELECT d.pass, d.case_id, max(d.invocations) AS invocations
     FROM driven AS d
     SEMI JOIN task_plan AS p ON p.pass = d.pass AND p.case_id = d.case_id
+    WHERE d.invocations IS NOT NULL
     GROUP BY d.pass, d.case_id
+), made AS (
+    SELECT pass, case_id, unnest(generate_series(0, invocations - 1)) AS invocation FROM told
+    UNION
+    -- Where the driver does not tell, as many as left a record.
+    SELECT t.pass, t.case_id, t.invocation
+    FROM task AS t
+    ANTI JOIN told AS d ON d.pass = t.pass AND d.case_id = t.case_id
 ), wanted AS (
     SELECT p.*, m.invocation
     FROM planned AS p

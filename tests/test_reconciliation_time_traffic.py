@@ -204,3 +204,17 @@ def test_a_single_invocation_is_a_first_one_and_tells_nothing_of_what_is_usual()
     assert codes == ["host-code", "first-invocation"]
     codes = [finding.code for finding in time._remainder("case", [cold, *warm], BOUNDS)]
     assert codes == ["unexplained-time"]
+
+
+@pytest.mark.parametrize(("completion_ns", "codes"), [(14_000_000, []), (1_000_000, ["unexplained-time"])])
+def test_what_lies_around_the_stopwatch_may_be_a_share_of_a_long_wait(
+    completion_ns: int, codes: list[str]
+) -> None:
+    splits = [
+        {"invocation": turn, "completion_ns": completion_ns, "completion_remainder_ns": 1_000}
+        | {"remainder_ns": 11_000}
+        for turn in range(3)
+    ]
+    found = list(time._remainder(LARGE, splits, BOUNDS))
+    assert [one.code for one in found] == codes
+    assert all(one.numbers["outside_ns"] == 10_000 for one in found)

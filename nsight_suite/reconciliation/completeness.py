@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from nsight_suite.reconciliation import counts, launches, pilot, presence, results
+from nsight_suite.reconciliation import checks, counts, launches, pilot, presence, results
 from nsight_suite.reconciliation.amounts import counted, some
 from nsight_suite.reconciliation.findings import AGREE, CANNOT_ANSWER, DISAGREE, NOT_DECLARED, Finding
 from nsight_suite.reconciliation.witnesses import Evidence, Row
@@ -29,11 +29,13 @@ def judge(evidence: Evidence) -> Iterator[Finding]:
     yield from pilot.judge_run(evidence, FAMILY)
     missing = list(presence.judge(evidence, FAMILY))
     yield from missing
+    loosened = list(checks.limits(evidence, FAMILY))
+    yield from loosened
     yield from _lost_outside(evidence)
     unknown = list(_unknown_ranges(evidence))
     yield from unknown
     renamed = {finding.case_id for finding in unknown}
-    told = renamed | {finding.case_id for finding in missing}
+    told = renamed | {finding.case_id for finding in (*missing, *loosened)}
     for case in evidence.cases:
         found = _case(evidence, case, renamed=case["case_id"] in renamed)
         yield from found

@@ -16,6 +16,8 @@ _SOURCES = ("kernel_counts", "graph_nodes", "invocations", "lost_records")
 
 
 def judge(evidence: Evidence) -> Iterator[Finding]:
+    told = {row["case_id"] for row in evidence.rows["declared"]}
+    without = any(gap.code == "nothing-declared" for gap in evidence.gaps)
     for case in evidence.cases:
         if evidence.asked("nsys") and (gap := evidence.gap(case, _NSYS_TABLES, ("nsys",))):
             yield gap.finding(FAMILY, case["case_id"])
@@ -26,7 +28,7 @@ def judge(evidence: Evidence) -> Iterator[Finding]:
         faults += memsets.count(evidence, case, FAMILY)
         # What the API has too many or too few the DOT dump does not have.
         faults = faults or [*memsets.dot(evidence, case, FAMILY)]
-        yield from faults or [_agreement(evidence, case)]
+        yield from faults or [_agreement(evidence, case, declared=without or case["case_id"] in told)]
 
 
 def _by_nsys(evidence: Evidence, case: Row) -> Finding | None:
@@ -142,7 +144,7 @@ def _by_graph(evidence: Evidence, case: Row) -> Finding | None:
     )
 
 
-def _agreement(evidence: Evidence, case: Row) -> Finding:
+def _agreement(evidence: Evidence, case: Row, *, declared: bool) -> Finding:
     case_id = case["case_id"]
     row, nodes = evidence.one("kernel_counts", case_id), evidence.one("graph_nodes", case_id)
     said = {
@@ -154,6 +156,16 @@ def _agreement(evidence: Evidence, case: Row) -> Finding:
     sets = row.get("expected_memsets")
     witnesses = [f"{who} {value}" for who, value in said.items() if value is not None]
     observed = [who for who in ("nsys", "ncu", "graph nodes") if said[who] is not None]
+    if observed and not declared:
+        return Finding(
+            "no-expectation",
+            FAMILY,
+            NOT_DECLARED,
+            case_id,
+            f"expected.sql has no row for it; kernels per invocation: {', '.join(witnesses)}",
+            next_step="Declare the case in expected.sql.",
+            sources=_SOURCES,
+        )
     return Finding(
         "counts-agree" if observed else "not-measured",
         FAMILY,

@@ -5,6 +5,7 @@ Found before anything is judged, so that each fault is named once.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -46,6 +47,7 @@ _NOTES = {
 }
 # Judged from the rows themselves, with the case.
 _TOLD_ELSEWHERE = {"graph-coverage", "launch-without-kernel", "no-sanitizer-summary"}
+_BUILDS = "reports/builds/"
 _REBUILD = (
     "Rebuild the evidence from its reports (python -m nsight_suite.evidence RUN), or capture the pass again."
 )
@@ -155,11 +157,20 @@ def _recorded_files(artifacts: Iterable[Row], run: RunFolder) -> dict[str, Mappi
 def _files(files: Mapping[str, Mapping[str, Any]], run: RunFolder, sources: Sequence[Row]) -> Iterator[Gap]:
     """Reports that are no longer what they were.
 
-    A report that is not here is no fault: the evidence stands alone.
+    A report that is not here is no fault: the evidence stands alone. The builds of a pass stay together.
     """
     read = {row["file"]: row for row in sources}
     for inside, entry in sorted(files.items()):
         path = run.path / inside
+        if inside.startswith(_BUILDS) and run.reports.is_dir() and not os.path.lexists(path):
+            yield Gap(
+                "missing-report",
+                inside,
+                f"{inside} is missing, which its pass left",
+                "That the kernels that ran are the ones that were built cannot be shown any more.",
+                "Bring the file back from where it was made, or capture the pass again.",
+                sources=(inside,),
+            )
         if not path.is_file() or (digest := sha256(path)) == entry["sha256"]:
             continue
         size, source = path.stat().st_size, read.get(path.name, {})

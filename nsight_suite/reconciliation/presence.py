@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
+from nsight_suite.reconciliation import checks
 from nsight_suite.reconciliation.amounts import some
 from nsight_suite.reconciliation.asked import AGAINST_VARIANTS
 from nsight_suite.reconciliation.findings import CANNOT_ANSWER, DISAGREE, MISSING_EVIDENCE, Finding
@@ -39,6 +40,11 @@ def judge(evidence: Evidence, family: str) -> Iterator[Finding]:
             short.setdefault(_case_of(evidence, key), []).append(_told(key, found, wanted))
         elif found > wanted and key.origin in _COUNTED:
             extra.setdefault(_case_of(evidence, key), []).append(_told(key, found, wanted))
+    # Where rows of a case are lacking, so are its checks.
+    counted_cases = set(short)
+    for owner, name, fixture, check in checks.lacking(evidence):
+        if owner not in counted_cases:
+            short.setdefault(owner, []).append(f"pass {name}: {check} on {fixture} 0 of 1")
     for case_id, lacks in short.items():
         yield Finding(
             MISSING_EVIDENCE,

@@ -19,6 +19,7 @@ from nsight_suite.tomltable import Table
 
 # ncu reads '/' in a range as nesting and '@' as the domain; the others break its filter or its CSV.
 _NAME = re.compile(r"[A-Za-z0-9._-]+")
+_NAME_RULE = "may hold only letters, digits, '.', '_' and '-'"
 
 # The NVTX domain of every range; profilers are told to look at no other.
 DOMAIN = "nsight_suite"
@@ -29,6 +30,10 @@ KNOWN_PASSES = (*("validate", "pilot", "timing", "timing-2", "trace", "nsys", "n
 SESSIONS = ("timing", "timing-2")
 # Fewer samples than these choose nothing, and so many are taken where nothing is said.
 _PILOT_LEAST, _PILOT_DEFAULT = 5, 21
+# A choice is among at least so many.
+_PILOT_CANDIDATES = 2
+# What a driver adds to the integers of each shape.
+_OF_DEVICE = "multiprocessors"
 # The passes that look only at shapes that are timed.
 _TIMED = ("pilot", *SESSIONS)
 SUBMISSIONS = ("stream", "graph")
@@ -153,11 +158,11 @@ class Protocol:
 def cases_of_pass(protocol: Protocol, settings: PassSettings, cases: Sequence[Case]) -> tuple[Case, ...]:
     """The cases that a pass runs.
 
-    Sessions and the pilot take timed shapes only, the pilot only its candidates; a pass's options `shapes` and
-    `submissions` limit it further.
+    Sessions and the pilot take timed shapes only, the pilot only groups of which two variants or more are among
+    the cases; a pass's options `shapes` and `submissions` limit it further.
     """
     shapes, submissions = settings.options.get("shapes"), settings.options.get("submissions")
-    candidates = {variant for group in protocol.pilot.values() for variant in group}
+    candidates = _candidates(protocol, cases)
     return tuple(
         case
         for case in cases
@@ -166,6 +171,13 @@ def cases_of_pass(protocol: Protocol, settings: PassSettings, cases: Sequence[Ca
         and (settings.name not in _TIMED or case.shape.timed)
         and (settings.name != "pilot" or case.variant in candidates)
     )
+
+
+def _candidates(protocol: Protocol, cases: Sequence[Case]) -> set[str]:
+    """The variants among which a pilot can choose: those of groups of which these cases have two or more."""
+    there = {case.variant for case in cases}
+    groups = [there.intersection(group) for group in protocol.pilot.values()]
+    return {variant for group in groups if len(group) >= _PILOT_CANDIDATES for variant in group}
 
 
 def load(path: Path) -> Protocol:
@@ -195,7 +207,7 @@ def _parse(data: Table, sha256: str) -> Protocol:
     names = (head.text("name"), *variants.values, *head.texts("submissions"), *shapes.values)
     for name in names:
         if not _NAME.fullmatch(name):
-            raise ValueError(f"the name '{name}' may hold only letters, digits, '.', '_' and '-'")
+            raise ValueError(f"the name '{name}' {_NAME_RULE}")
     for key in ("variants", "shapes"):
         if not data.values[key]:
             raise ValueError(f"[{key}] is empty")
@@ -223,24 +235,46 @@ def _parse(data: Table, sha256: str) -> Protocol:
 
 
 def _each(table: Table, key: str, known: Collection[str], kind: str) -> tuple[str, ...]:
-    return tuple(table.among(name, known, kind) for name in table.texts(key))
+    """Known names, each of them once."""
+    names = tuple(table.among(name, known, kind) for name in table.texts(key))
+    if again := [name for position, name in enumerate(names) if name in names[:position]]:
+        raise ValueError(f"[{table.name}] {key} names the {kind} '{again[0]}' more than once")
+    return names
 
 
 def _pilot(table: Table, variants: Collection[str], head: Table) -> dict[str, tuple[str, ...]]:
     groups = {name: _each(table, name, variants, "variant") for name in table.values}
+    chosen: dict[str, str] = {}
+    for name, group in groups.items():
+        if not _NAME.fullmatch(name):
+            raise ValueError(f"[pilot] the name '{name}' {_NAME_RULE}")
+        if len(group) < _PILOT_CANDIDATES:
+            raise ValueError(f"[pilot] {name} leaves nothing to choose: it names one variant, '{group[0]}'")
+        for variant in group:
+            if variant in chosen:
+                raise ValueError(f"[pilot] {chosen[variant]} and {name} both choose from '{variant}'")
+            chosen[variant] = name
     if bool(groups) != ("pilot" in head.texts("passes")):
         raise ValueError("[pilot] and the pass 'pilot' need one another: the groups say what it chooses from")
     return groups
 
 
 def _shape(table: Table, name: str, batch: int) -> Shape:
+    if _OF_DEVICE in table.values:
+        raise ValueError(f"[{table.name}] {_OF_DEVICE} is the device's own number, which every driver is given")
     parameters = {key: table.whole(key, least=1) for key in table.values if key not in ("timed", "batch")}
     return Shape(name, parameters, table.flag("timed", True), table.whole("batch", least=1, default=batch))
 
 
 def _passes(head: Table, tables: Table, shapes: Collection[str]) -> tuple[PassSettings, ...]:
     settings = {name: _pass(tables, name, shapes) for name in KNOWN_PASSES}
-    return tuple(settings[name] for name in _each(head, "passes", KNOWN_PASSES, "pass"))
+    names = _each(head, "passes", KNOWN_PASSES, "pass")
+    if SESSIONS[1] in names and SESSIONS[0] not in names:
+        raise ValueError(f"[experiment] passes has '{SESSIONS[1]}', a second session, without '{SESSIONS[0]}'")
+    ordered = [name for name in KNOWN_PASSES if name in names]
+    if list(names) != ordered:
+        raise ValueError(f"[experiment] passes must be in the order in which they run: {', '.join(ordered)}")
+    return tuple(settings[name] for name in names)
 
 
 def _pass(tables: Table, name: str, shapes: Collection[str]) -> PassSettings:

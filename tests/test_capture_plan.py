@@ -9,11 +9,12 @@ from pathlib import Path
 import pytest
 from fake_tools.bench import EXPERIMENT
 
+from nsight_suite.capturing.brought import look_through
 from nsight_suite.capturing.passes import PassPlan, plan_pass
 from nsight_suite.capturing.plan import Selection, driver_plan, select, selection_of
 from nsight_suite.capturing.tools import Tool
 from nsight_suite.errors import UsageError
-from nsight_suite.protocol import cases_of_pass, load
+from nsight_suite.protocol import Protocol, cases_of_pass, load
 
 FAKE = load(EXPERIMENT / "protocol.toml")
 NCU = Tool("ncu", Path("/opt/ncu"), "2025.3.1")
@@ -70,6 +71,32 @@ def test_passes_without_cases_are_left_out():
     assert "sanitize" not in select(FAKE, shapes=["small"]).passes
     with pytest.raises(UsageError, match="nothing to do"):
         select(FAKE, shapes=["odd"], passes=["timing"])
+
+
+@pytest.fixture
+def choosing(tmp_path: Path) -> Protocol:
+    """The fake experiment with a pilot that chooses between its variants."""
+    text = (EXPERIMENT / "protocol.toml").read_text()
+    path = tmp_path / "protocol.toml"
+    old = '["validate", "timing",'
+    assert text.count(old) == 1
+    path.write_text(
+        text.replace(old, '["validate", "pilot", "timing",') + "\n[pilot]\nsome = ['plain', 'other']\n"
+    )
+    return load(path)
+
+
+def test_a_pilot_that_has_one_candidate_left_is_refused_because_of_the_variants(choosing: Protocol):
+    assert "pilot" in select(choosing).passes
+    assert "pilot" in select(choosing, variants=["other", "plain"]).passes
+    for passes in ([], ["pilot"], ["pilot", "timing"]):
+        with pytest.raises(UsageError, match="variants leave the pass pilot nothing to choose") as caught:
+            select(choosing, variants=["plain"], passes=passes)
+        assert "plain, other" in caught.value.way_out
+    assert select(choosing, variants=["plain"], passes=["timing"]).passes == ("timing",)
+    assert "pilot" not in select(choosing, variants=["plain"], shapes=["odd"]).passes
+    with pytest.raises(UsageError, match="nothing to do with the chosen shapes"):
+        select(choosing, variants=["plain"], shapes=["odd"], passes=["pilot"])
 
 
 def test_a_written_selection_is_read_back():
@@ -162,3 +189,14 @@ def test_every_sanitizer_tool_is_a_step_and_errors_found_are_an_answer():
     ]
     assert all(step.accepted == (0, 9) for step in made.steps)
     assert made.outputs == ("sanitize.jsonl", "sanitize.memcheck.log", "sanitize.synccheck.log")
+
+
+def test_the_builds_of_a_run_are_taken_along_and_others_left_aside(tmp_path: Path):
+    reports = tmp_path / "run" / "reports"
+    (reports / "builds" / "validate").mkdir(parents=True)
+    (reports / "validate.jsonl").touch()
+    (reports / "notes.txt").touch()
+    assert [path.name for path in look_through(reports).unknown] == ["builds", "notes.txt"]
+    (tmp_path / "run" / "run.json").write_text("{}")
+    for folder in (reports, tmp_path / "run"):
+        assert [path.name for path in look_through(folder).unknown] == ["notes.txt"]

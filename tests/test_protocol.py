@@ -56,9 +56,52 @@ def changed(folder: Path, old: str, new: str) -> Path:
         ("{ nsys = 1 }", "1", "[quick.invocations] must be a table, not 1"),
         ("[quick]", "[needs]\nplian = ['libx.so']\n[quick]", "[needs] names the unknown variant 'plian'"),
         ("[quick]", "[passes.pilot]\ninvocations = 1\n[quick]", "invocations must be a whole number from 5 on"),
-        ("[quick]", "[pilot]\nany = ['plain']\n[quick]", "[pilot] and the pass 'pilot' need one another"),
+        (
+            "[quick]",
+            "[pilot]\nany = ['plain', 'other']\n[quick]",
+            "[pilot] and the pass 'pilot' need one another",
+        ),
         ("[quick]", "[pilot]\nany = ['plian']\n[quick]", "[pilot] names the unknown variant 'plian'"),
         ('name = "fake"', 'name = "a/b"', "the name 'a/b' may hold only letters"),
+        ("[quick]", "[pilot]\none = ['plain']\n[quick]", "[pilot] one leaves nothing to choose"),
+        (
+            "[quick]",
+            "[pilot]\nsome = ['plain', 'plain']\n[quick]",
+            "[pilot] some names the variant 'plain' more than once",
+        ),
+        (
+            "[quick]",
+            "[pilot]\nsome = ['plain', 'other']\nmore = ['other', 'plain']\n[quick]",
+            "[pilot] some and more both choose from 'other'",
+        ),
+        (
+            "[quick]",
+            "[pilot]\n'a b' = ['plain', 'other']\n[quick]",
+            "[pilot] the name 'a b' may hold only letters",
+        ),
+        (
+            '["validate", "timing",',
+            '["validate", "validate",',
+            "passes names the pass 'validate' more than once",
+        ),
+        (
+            '["validate", "timing",',
+            '["timing", "validate",',
+            "passes must be in the order in which they run: validate, timing, nsys",
+        ),
+        (
+            '["validate", "timing",',
+            '["validate", "timing-2",',
+            "passes has 'timing-2', a second session, without 'timing'",
+        ),
+        (
+            '["stream", "graph"]',
+            '["graph", "graph"]',
+            "submissions names the submission 'graph' more than once",
+        ),
+        ('shapes = ["odd"]', 'shapes = ["odd", "odd"]', "[passes.sanitize] shapes names the shape 'odd' more"),
+        ('["memcheck",', '["synccheck",', "tools names the tool 'synccheck' more than once"),
+        ("{ n = 8 }", "{ n = 8, multiprocessors = 4 }", "[shapes.small] multiprocessors is the device's own"),
     ],
 )
 def test_what_is_wrong_is_named(tmp_path: Path, old: str, new: str, message: str):
@@ -86,3 +129,12 @@ def test_the_shipped_protocols_are_good():
     assert [load(path).name for path in shipped] == [path.parent.name for path in shipped]
     for path in data_root().glob("examples/*/protocol/protocol.toml"):
         assert path.parts[-3] == f"{load(path).name}-h200"
+
+
+def test_a_pilot_before_the_sessions_is_good(tmp_path: Path):
+    path = changed(tmp_path, '["validate", "timing",', '["validate", "pilot", "timing", "timing-2",')
+    path.write_text(path.read_text() + "\n[pilot]\nsome = ['plain', 'other']\n")
+    assert load(path).pilot == {"some": ("plain", "other")}
+    path.write_text(path.read_text().replace('"pilot", "timing",', '"timing", "pilot",'))
+    with pytest.raises(UsageError, match="order in which they run: validate, pilot, timing, timing-2, nsys"):
+        load(path)

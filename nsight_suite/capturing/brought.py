@@ -47,21 +47,21 @@ def look_through(folder: Path) -> Brought:
         folder = folder / "reports"
     if not folder.is_dir():
         raise UsageError(f"There is no folder '{folder}'.", "--reports takes a folder with reports.")
+    above = RunFolder(folder.resolve().parent)
+    is_run = folder.resolve().name == "reports" and above.run_json.is_file()
     files: dict[str, list[Path]] = {}
     unknown = []
     for path in sorted(folder.iterdir()):
         name = _pass_of(path)
         if name:
             files.setdefault(name, []).append(path)
-        else:
+        elif not (is_run and path.name == "builds" and path.is_dir()):  # those of a run are taken along
             unknown.append(path)
     if not files:
         raise UsageError(
             f"'{folder}' holds no report that the suite knows.",
             "Known names: timing.jsonl, nsys.sqlite, nsys.nsys-rep, ncu.csv, ncu.ncu-rep, sanitize.TOOL.log …",
         )
-    above = RunFolder(folder.resolve().parent)
-    is_run = folder.resolve().name == "reports" and above.run_json.is_file()
     return Brought(
         {name: tuple(files[name]) for name in KNOWN_PASSES if name in files},
         tuple(unknown),

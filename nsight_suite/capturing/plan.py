@@ -53,12 +53,26 @@ def select(
         for name in known_passes
         if (not passes or name in passes) and cases_of_pass(protocol, protocol.pass_settings(name), cases)
     )
+    if "pilot" not in busy and "pilot" in (passes or known_passes) and variants:
+        _refuse_lonely(protocol, cases, asked="pilot" in passes)
     if not busy:
         raise UsageError(
             "The chosen passes have nothing to do with the chosen shapes.",
             "timing takes timed shapes only, and a pass may name its shapes in the protocol.",
         )
     return Selection(cases, busy, quick)
+
+
+def _refuse_lonely(protocol: Protocol, cases: Sequence[Case], *, asked: bool) -> None:
+    """A candidate without another one. Where none was chosen the pilot has nothing to do with the cases."""
+    groups = protocol.pilot.values()
+    timed = {case.variant for case in cases if case.shape.timed}
+    if timed and (asked or any(timed.intersection(group) for group in groups)):
+        raise UsageError(
+            "The chosen variants leave the pass pilot nothing to choose from.",
+            f"It chooses among {'; or among '.join(', '.join(group) for group in groups)}. Take two of them at "
+            "least (--variants), or name the other passes alone (--passes).",
+        )
 
 
 def selection_of(

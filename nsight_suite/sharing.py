@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import getpass
+import json
 import os
 import shutil
 import socket
@@ -29,6 +30,8 @@ _STEP_KEYS = ("exit_status", "duration_ns", "timed_out")
 _DIFFERENT = {"artifact": None, "report": "sha256"}
 # Of the builds: everything in them is made from the kernels' sources under names of the suite's own.
 _BUILDS = (".cu", ".cuh", ".log", ".ptx", ".cubin", ".sass", ".dot")
+# Of these what is text, so that it can be looked through.
+_TEXTS = frozenset(_BUILDS) - {".cubin"}
 _PUBLIC = {"device": ("uuid", "name", "driver_version"), "tool": ("name", "version")}
 
 
@@ -184,13 +187,50 @@ def _refuse_leaks(run: RunFolder, draft: RunFolder, copied: Connection, environm
     everything = {
         name: [c.name for c in table.columns if c.type == "VARCHAR"] for name, table in tables().items()
     }
-    found = list(leaks(draft.path, secrets, _texts(copied, everything)))
+    found = [
+        f"{leak.path.relative_to(draft.path)} holds {leak.what}"
+        for leak in leaks(draft.path, secrets, _texts(copied, everything))
+    ]
+    found += _private_builds(draft, copied)
     if found:
-        told = "; ".join(f"{leak.path.relative_to(draft.path)} holds {leak.what}" for leak in found[:5])
+        told = "; ".join(found[:5])
         raise SuiteError(
             f"The copy was not kept, because it would tell private things: {told}.",
-            "They are names of ranges, kernels, files or runs: give these other names, and make the run again.",
+            "They are names of ranges, kernels, files or runs, or stand in sources and in what compilers say "
+            "of them: change these, and make the run again.",
         )
+
+
+def _private_builds(draft: RunFolder, copied: Connection) -> list[str]:
+    """What the builds' texts, and the options that they were made with, tell of any machine or user."""
+    from nsight_suite.scanning import scan
+    from nsight_suite.scanning.signs import signs_of_line
+
+    texts = [path for path in sorted(draft.reports.glob("builds/*/*")) if path.suffix in _TEXTS]
+    looked = scan(texts)
+    found = [
+        f"{Path(leak.file).relative_to(draft.path)} holds {_with_article(leak.kind)}"
+        + (f" ({leak.place})" if leak.place else "")
+        for leak in looked.leaks
+    ]
+    found += [f"{Path(file).relative_to(draft.path)} cannot be read: {why}" for file, why in looked.unreadable]
+    for options in sorted(_texts(copied, {"build": ("options",)})):
+        kinds = {sign.kind for option in _each_option(options) for sign in signs_of_line(option)}
+        found += [f"an option of a compiler in the table 'build' holds {_with_article(kind)}" for kind in kinds]
+    return list(dict.fromkeys(found))
+
+
+def _each_option(options: str) -> list[str]:
+    """The compiler's options, which the driver writes as a JSON list."""
+    try:
+        read = json.loads(options)
+    except ValueError:
+        read = None
+    return [str(option) for option in read] if isinstance(read, list) else [options]
+
+
+def _with_article(kind: str) -> str:
+    return f"{'an' if kind[0] in 'aeio' else 'a'} {kind}"
 
 
 def _exports(run: RunFolder) -> list[Path]:

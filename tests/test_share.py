@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -16,6 +17,7 @@ from nsight_suite.evidence.store import open_store
 from nsight_suite.evidence.tables import tables
 from nsight_suite.ingesting import ingest
 from nsight_suite.runfolder import RunFolder, read_json, write_json
+from nsight_suite.scanning import scan
 from nsight_suite.sharing import share
 
 NO_ENVIRONMENT: dict[str, str] = {}
@@ -199,6 +201,60 @@ def test_the_run_s_own_path_is_found(run: RunFolder, tmp_path: Path) -> None:
     plant_in_a_range(run, f"step in:{run.path.resolve()}")
     with pytest.raises(SuiteError, match="the path of the run"):
         share(run, tmp_path / "copy", environment=NO_ENVIRONMENT)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "what"),
+    [
+        ("fused.sm_90.log", "ptxas info : Compiling /home/planted/x.cu", "a home folder"),
+        ("fused.sm_90.ptx", '.file 1 "/opt/planted/include/x.cuh"', "an absolute path"),
+        ("fused.sm_90.sass", "// hf_plantedplantedplanted", "a credential"),
+        ("fused.dot", 'label="user: planted"\nuser: planted', "a user"),
+        ("fused.cu", '#include "/data/planted/x.cuh"', "an absolute path"),
+        ("common.cuh", "// export API_TOKEN=plantedplanted", "an environment variable"),
+    ],
+)
+def test_what_a_build_tells_of_a_machine_is_refused_by_the_files_name(
+    run: RunFolder, tmp_path: Path, name: str, text: str, what: str
+) -> None:
+    folder = run.reports / "builds" / "validate"
+    folder.mkdir(parents=True)
+    (folder / name).write_text(f"first\n{text}\n")
+    with pytest.raises(SuiteError, match=f"reports/builds/validate/{name} holds {what}") as caught:
+        share(run, tmp_path / "copy", environment=NO_ENVIRONMENT)
+    assert "planted" not in str(caught.value)
+    assert not (tmp_path / "copy").exists()
+
+
+def test_the_suites_own_names_of_sources_are_no_paths(run: RunFolder, tmp_path: Path) -> None:
+    folder = run.reports / "builds" / "validate"
+    folder.mkdir(parents=True)
+    (folder / "fused.sm_90.ptx").write_text('.file 1 "/kernels/row/fused.cu"\n.file 2 "/kernels/common.cuh"\n')
+    assert scan([folder]).exit_status == 0
+    copy = share(run, tmp_path / "copy", environment=NO_ENVIRONMENT)
+    assert (copy.reports / "builds" / "validate" / "fused.sm_90.ptx").is_file()
+    for other in ("/kernels/row/fused.cu/planted", "/opt/kernels/row/fused.cu", "/kernels/planted"):
+        (folder / "fused.sm_90.ptx").write_text(f'.file 1 "{other}"\n')
+        assert scan([folder]).exit_status == 1
+
+
+@pytest.mark.parametrize(
+    ("option", "what"), [("-DKEY=hf_plantedplantedplanted", "a credential"), ("-I/home/planted/include", "")]
+)
+def test_an_option_of_a_compiler_tells_nothing_of_a_machine(
+    run: RunFolder, tmp_path: Path, option: str, what: str
+) -> None:
+    """A path is cut to its last name on its way into the evidence and into the copy."""
+    records = run.reports / "validate.jsonl"
+    build = {"table": "build", "variant": "fused", "kernel": "k", "options": json.dumps(["-std=c++17", option])}
+    records.write_text(f"{json.dumps(build)}\n{records.read_text()}")
+    refresh_artifacts(run)
+    if what:
+        with pytest.raises(SuiteError, match=f"an option of a compiler in the table 'build' holds {what}"):
+            share(run, tmp_path / "copy", environment=NO_ENVIRONMENT)
+        return
+    copy = share(run, tmp_path / "copy", environment=NO_ENVIRONMENT)
+    assert b"/home/planted" not in b"".join(files_of(copy.path).values())
 
 
 def test_what_the_evidence_says_by_design_is_no_secret(run: RunFolder, tmp_path: Path) -> None:

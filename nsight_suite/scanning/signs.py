@@ -39,8 +39,10 @@ _CREDENTIAL = re.compile(
     r"|-----BEGIN [A-Z ]*PRIVATE KEY|://[^/\s:@]+:[^/\s@]+@"
 )
 _PART = r"[^\s/\"'`:;,=()<>|\0]+"
+# Where the suite's compiler is told that the kernels' sources lie: a name that no machine has a folder of.
+_SOURCE = r"(?!/kernels/(?:[\w.-]+/)?[\w.-]+\.cuh?(?![\w./-]))"
 # Not inside a word (byte/block, docs/tour.ipynb) nor in an address (https://…), but after an option (-I/usr).
-_UNIX_PATH = re.compile(rf"(?:(?<![\w.~/@%+-])|(?<=\s-[A-Za-z]))/{_PART}/{_PART}")
+_UNIX_PATH = re.compile(rf"(?:(?<![\w.~/@%+-])|(?<=\s-[A-Za-z])){_SOURCE}/{_PART}/{_PART}")
 _WINDOWS_PATH = re.compile(r"(?<![A-Za-z])[A-Za-z]:\\{1,2}[^\s\\/:*?\"<>|]+\\{1,2}[^\s\\/:*?\"<>|]")
 _HOME = re.compile(
     rf"(?:(?<![\w.~/@%+-])|(?<=\s-[A-Za-z]))/(?:(?:home|Users|export/home|nethome)/{_PART}|root(?![\w.-]))"

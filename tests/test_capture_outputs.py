@@ -56,3 +56,17 @@ def test_reports_of_nothing_of_the_experiment_are_no_success(
     else:
         shutil.copyfile(recorded_run.reports / name, brought / name)
     assert capture.main(["row", "--reports", str(brought), "--out", str(tmp_path / "run")]) == 2
+
+
+def test_what_was_compiled_is_kept_once_as_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    with_fakes(monkeypatch)
+    assert (
+        capture_fake("--quick", "--variants", "plain", "--passes", "validate,timing", out=tmp_path / "run") == 0
+    )
+    run = RunFolder(tmp_path / "run")
+    assert sorted(path.name for path in (run.reports / "builds").iterdir()) == ["validate"]
+    kept = run.builds("validate") / "plain.sm_90.log"
+    assert kept.read_text() == "compiled for the pass validate\n"
+    listed = {entry["path"]: entry["private"] for entry in run.pass_records()["validate"]["artifacts"]}
+    assert listed["reports/builds/validate/plain.sm_90.log"] is True  # until `share` has looked through it
+    assert not any("builds" in entry["path"] for entry in run.pass_records()["timing"]["artifacts"])

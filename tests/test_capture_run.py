@@ -49,6 +49,7 @@ def test_a_run_that_goes_well(tmp_path: Path):
     assert run.expected.is_file()
     assert not run.work.exists()
     assert sorted(path.name for path in run.reports.iterdir()) == [
+        "builds",
         *("ncu-warm.csv", "ncu-warm.jsonl", "ncu-warm.ncu-rep", "ncu.csv", "ncu.jsonl", "ncu.ncu-rep"),
         *("nsys.jsonl", "nsys.nsys-rep", "nsys.sqlite", "sanitize.jsonl", "sanitize.memcheck.log"),
         *("sanitize.synccheck.log", "timing.jsonl", "validate.jsonl"),

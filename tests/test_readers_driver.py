@@ -245,7 +245,7 @@ def test_without_a_summary_the_errors_are_unknown_not_zero(
 def test_a_block_becomes_its_rows(connection: store.Connection, tmp_path: Path) -> None:
     block = {"stage": ["A", "B"], "job": [0, 0], "tile": [None, 3], "start_ns": [5, "six"]}
     lines = [
-        {"table": "task", "pass": "trace", "case_id": "jobs:queue:graph:ragged", "invocation": 0, "_rows": block},
+        {"table": "task", "case_id": "jobs:queue:graph:ragged", "invocation": 0, "_rows": block},
         {"table": "task", "pass": "trace", "_rows": {"job": [1, 2], "tile": [1]}},
         {"table": "task", "pass": "trace", "_rows": 7},
         {"table": "_end", "state": "ok"},

@@ -21,8 +21,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="nsight-suite share",
         description="Copy a run so that it can be published: reports reduced to what evidence is built from, "
-        "without environment, paths, host, user or what the passes printed. The GPU's name and UUID stay, and so "
-        "do sources, compiler logs, PTX and machine code of the kernels. The copy gives the same evidence.",
+        "without environment, paths, host, user or what the passes printed. The GPU's name and UUID stay, and "
+        "so do sources, compiler logs, PTX and machine code of the kernels. The copy gives the same evidence.",
     )
     parser.add_argument("run", metavar="RUN", help="the run folder")
     parser.add_argument(

@@ -50,9 +50,9 @@ RATIOS = {
 }
 # The goals of row/tuned: no slower than the fastest of these, within so much.
 WITHIN = 1.03
-FEW_ELEMENTS = (
-    1 << 23
-)  # up to here every fixture is checked, beyond only the first: FP64 on the host takes long
+LONGEST_BATCHES_S = 2.0  # per shape, unless two rounds of batches take longer
+# Up to so many every fixture is checked, beyond only the first: FP64 on the host takes long.
+FEW_ELEMENTS = 1 << 23
 
 
 @dataclasses.dataclass
@@ -90,7 +90,9 @@ def main() -> int:
     if unknown := sorted(set(names) - set(EXPERIMENTS)):
         parser.error(f"no experiment {', '.join(unknown)}; there are: {', '.join(EXPERIMENTS)}")
 
+    from nsight_suite.driving.bench import Bench
     from nsight_suite.driving.device import copy_samples, describe, open_device
+    from nsight_suite.driving.records import Records
     from nsight_suite.driving.state import read_state
 
     device = open_device(arguments.device)
@@ -103,9 +105,13 @@ def main() -> int:
     notes: dict[str, str] = {}
     with tempfile.TemporaryDirectory() as scratch:
         for name in names:
-            session = Session(name, device, bandwidth, arguments, Path(scratch))
-            lines += session.run()
-            notes |= session.notes()
+            folder = Path(scratch) / name
+            folder.mkdir()
+            with Records(folder / "records.jsonl", "timing") as records:
+                bench = Bench(plan_of(name, arguments), device, records, folder / "build")
+                session = Session(bench, bandwidth, arguments)
+                lines += session.run()
+                notes |= session.notes()
     notes["state"] = str(read_state(told["uuid"]).columns)
     for key, value in sorted(notes.items()):
         say(f"{key}: {value}")
@@ -129,36 +135,16 @@ def say(text: str) -> None:
 class Session:
     """One experiment: its own driver, with `row` joined by the peers."""
 
-    def __init__(self, name: str, device: Any, bandwidth: float, options: argparse.Namespace, scratch: Path):
-        from nsight_suite.driving.bench import Bench
-        from nsight_suite.driving.records import Records
-        from nsight_suite.plan import Plan
-        from nsight_suite.protocol import load
-        from nsight_suite.sources import find_experiment
-
-        source = find_experiment(name)
-        self.name, self.bandwidth, self.options = name, bandwidth, options
-        self.protocol = load(source.protocol)
-        self.experiment = imported_experiment(source.driver)
+    def __init__(self, bench: Any, bandwidth: float, options: argparse.Namespace) -> None:
+        self.bench, self.bandwidth, self.options = bench, bandwidth, options
+        self.protocol = bench.plan.protocol
+        self.name = self.protocol.name
+        self.experiment = imported_experiment(bench.plan.protocol_path.with_name("driver.py"))
         self.own_launches = self.experiment.launches
-        plan = Plan(
-            pass_name="timing",
-            protocol=self.protocol,
-            protocol_path=source.protocol,
-            kernels=ROOT / "kernels" / name,
-            device=options.device,
-            cases=(),
-            rounds=options.rounds,
-            invocations=1,
-        )
-        folder = scratch / name
-        folder.mkdir()
-        self.bench = Bench(plan, device, Records(folder / "records.jsonl", "timing"), folder / "build")
         self.peers: Any = None
-        if name == "row":
-            self.peers = importlib.import_module("peers").Peers(
-                self.bench, str(ROOT / "benchmarks" / "copy.cu"), options.compile_mode
-            )
+        if self.name == "row":
+            make = importlib.import_module("peers").Peers
+            self.peers = make(bench, str(ROOT / "benchmarks" / "copy.cu"), options.compile_mode)
             self.experiment = dataclasses.replace(self.experiment, launches=self._row_launches)
 
     def notes(self) -> dict[str, str]:
@@ -239,7 +225,9 @@ class Session:
                 lines[subject.case.variant].nodes = ", ".join((node.name or node.kind)[:60] for node in nodes)
             timing.warm_up(timed, self.protocol.timing["warmups"])
             host = timing.completions(timed, self.options.rounds)
-            device = timing.batches(timed, self.options.batch_rounds)
+            in_a_round = sum(sample.duration_ns for sample in host) / self.options.rounds * shape.batch
+            most = max(2, int(LONGEST_BATCHES_S * 1e9 / in_a_round))
+            device = timing.batches(timed, min(self.options.batch_rounds, most))
             self._fill(lines, host, device, self._floor_us(workload))
         return list(lines.values())
 
@@ -326,6 +314,25 @@ class Session:
             for peer in RATIOS[self.name]:
                 if peer in rounds:
                     line.ratios[peer] = statistics.median(found[at] / rounds[peer][at] for at in found)
+
+
+def plan_of(name: str, options: argparse.Namespace) -> Any:
+    """A plan of the pass `timing` without cases: they are put in shape by shape."""
+    from nsight_suite.plan import Plan
+    from nsight_suite.protocol import load
+    from nsight_suite.sources import find_experiment
+
+    path = find_experiment(name).protocol
+    return Plan(
+        pass_name="timing",
+        protocol=load(path),
+        protocol_path=path,
+        kernels=ROOT / "kernels" / name,
+        device=options.device,
+        cases=(),
+        rounds=options.rounds,
+        invocations=1,
+    )
 
 
 def imported_experiment(path: Path) -> Any:

@@ -34,7 +34,7 @@
 //     4096x4096,16384x1024 134 MB, more than the L2 cache: 31.2 µs
 //
 // A launch by graph replay and the wait for it cost the host about 7 µs, to be added to all of them. 4.3 TB/s with
-// some 800 ns of latency needs 3.4 MB in flight, 26 KB per multiprocessor; every kernel here can have 64 KB or more.
+// some 800 ns of latency needs 3.4 MB in flight, 26 KB per multiprocessor; every kernel here can have 48 KB or more.
 #include "../common.cuh"
 
 constexpr float LOG2_E = 1.44269504f;

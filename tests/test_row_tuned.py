@@ -177,7 +177,7 @@ def softmax(x: Floats, warps: int, random: np.random.Generator) -> Floats:
     """The kernels' arithmetic: each warp relative to its own maximum, then rescaled by what all found."""
     rows, columns = x.shape
     part = x.reshape(rows, warps, columns // warps)
-    peak = part.max(axis=2, keepdims=True) * LOG2_E
+    peak = np.maximum(part.max(axis=2, keepdims=True) * LOG2_E, np.finfo(np.float32).min)
     shifted = exp2(fused(part, LOG2_E, -peak), random)
     total = shifted.sum(axis=2, keepdims=True, dtype=np.float32)
     highest = peak.max(axis=1, keepdims=True)
@@ -204,6 +204,15 @@ def test_the_arithmetic_holds_the_tolerances(name: str, fixture: str) -> None:
         assert (np.abs(found - right) / limit).max() < 0.5  # half of what is allowed
         sums = found.sum(axis=1, dtype=np.float64)
         assert np.abs(sums - 1).max() < PROTOCOL.tolerances["row_sum"] / 2
+
+
+def test_a_masked_part_of_a_row_gives_zeros() -> None:
+    row = imported(find_experiment("row").driver)
+    x = np.random.default_rng(3).standard_normal((8, 1024), dtype=np.float32)
+    x[:, 200:700] = -np.inf  # whole warps of it
+    found = softmax(x, 8, np.random.default_rng(4))
+    assert (found[:, 200:700] == 0).all()
+    assert np.abs(found - row.reference({}, {"x": x})).max() < PROTOCOL.tolerances["absolute"]
 
 
 def test_an_exponent_that_is_rounded_before_the_subtraction_would_not_hold_them() -> None:

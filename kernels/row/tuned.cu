@@ -8,23 +8,24 @@
 //     row_128_l8q4     a row of 128 floats: 8 lanes of a warp, 4 quads per thread; 4 rows share a warp
 //     ..._s            stores are marked to leave the caches first; y is not read again by this kernel
 //     ..._l, ..._ls    loads are, or both: x is dead once it is read
-//     ..._p            persistent: as many blocks as fit at once, and a row's loads are in flight while the row
-//                      before it is computed and stored (loads and stores marked as in _ls)
-//     row_any          any width up to 16 floats per thread, one block per row, masked; for what no other takes
+//     ..._p            persistent: as many blocks as fit at once, and a row's loads are in flight while the
+//                      row before it is summed and stored (loads and stores marked as in _ls)
+//     row_any          any width up to 16 floats per thread, one block per row, masked: for all else
 //
-// Blocks of the first kind of width (one warp or less per row) hold as many rows as the launch gives them threads;
-// the rows must fill whole blocks. tuned.py sees to both.
+// Blocks of the first kind of width (one warp or less per row) hold as many rows as the launch gives them
+// threads; the rows must fill whole blocks. tuned.py sees to both.
 //
-// Instructions per element: one maximum, one fused multiply-add and one ex2 for the exponential, one addition, one
-// multiplication. With L = log2(e), M = round(L * maximum), e' = ex2(fma(x, L, -M)) is exp(x - maximum) but for a
-// factor that a whole row shares (at most 2^(ulp(M) / 2)) and that the division by the row's sum takes out again;
-// what is left of the error is the rounding of the exponent, some 1e-6 relative where y matters. Dividing is
-// multiplying by rcp.approx of the sum, which lies between about 1 and the width. tests/test_row_tuned.py holds
-// the arithmetic against FP64 on every fixture.
+// Instructions per element: one maximum, one fused multiply-add and one ex2 for the exponential, one addition,
+// one multiplication. With L = log2(e), M = round(L * maximum), e' = ex2(fma(x, L, -M)) is exp(x - maximum) but
+// for a factor that a whole row shares (at most 2^(ulp(M) / 2)) and that the division by the row's sum takes
+// out again; what is left of the error is the rounding of the exponent, some 1e-6 relative where y matters.
+// Dividing is multiplying by rcp.approx of the sum, which lies between about 1 and the width.
+// tests/test_row_tuned.py holds the arithmetic against FP64 on every fixture.
 //
-// Where several warps share a row there is one barrier, not two: each warp takes the exponentials relative to its
-// own maximum, the pairs (maximum, sum) meet in shared memory, and each warp's share is rescaled by the same
-// multiplication that divides by the sum. A warp's maximum is one redux on integers that order as floats do.
+// Where several warps share a row there is one barrier, not two: each warp takes the exponentials relative to
+// its own maximum, the pairs (maximum, sum) meet in shared memory, and each warp's share is rescaled by the
+// same multiplication that divides by the sum. A warp's maximum is one redux on integers that order as floats
+// do.
 //
 // Floor (132 multiprocessors, a copy moving 4.3 TB/s read and write together):
 //
@@ -33,11 +34,34 @@
 //     4096x1024            33.6 MB, in the L2 cache: 7.8 µs at DRAM speed, less from L2
 //     4096x4096,16384x1024 134 MB, more than the L2 cache: 31.2 µs
 //
-// A launch by graph replay and the wait for it cost the host about 7 µs, to be added to all of them. 4.3 TB/s with
-// some 800 ns of latency needs 3.4 MB in flight, 26 KB per multiprocessor; every kernel here can have 48 KB or more.
+// A launch by graph replay and the wait for it cost the host about 7 µs, to be added to all of them. 4.3 TB/s
+// with some 800 ns of latency needs 3.4 MB in flight, 26 KB per multiprocessor; every kernel here can have 48
+// KB or more.
+//
+// What was tried (host completion on an H200 as benchmarks/kernels.py --sweep prints it, predicted before; the
+// device's part is what remains above 7 µs):
+//
+//     shape        kernel             predicted   because
+//     1x128        l32q1                 7.1      one warp, one load and one store per lane: the launch is all
+//     32x1024      w4q2                  8.3      a warp per scheduler, 8 exponentials a lane (w1q8: 32, 8.6)
+//     4096x128     l8q4                  8.1      a quarter of the warps, 6 shuffles not 10 (l32q1: 8.5)
+//     4096x1024    w1q8                 12.5      all rows resident at once, no barrier; L2 moves 33.6 MB in 5 µs
+//     4096x1024    w1q8_ls              12.6      marks cannot help where nothing has to leave the cache
+//     4096x4096    w8q4                 40.8      as fast as a copy: 31 µs, launch, 2 µs of start and end
+//     4096x4096    w8q4_s               39.5      y leaves the L2 cache first, so x partly stays in it
+//     4096x4096    w8q4_ls              40.5      neither stays: the traffic of the floor, less disorder
+//     4096x4096    w8q4_p               40.5      no block starts; reads and writes are spread evenly
+//     16384x1024   w2q4_s               41.0      as w8q4_s; four times as many blocks, a quarter of the size
+//     16384x1024   w1q8_ls              42.0      long serial part per warp, fewer warps
+//
+// What stays on the table: bulk copies through shared memory (cp.async.bulk), which would free the registers
+// that hold a row in flight. With 48 KB in flight and more, memory and not the number of loads is the limit, so
+// at most the 2 µs of start and end are to be had. Pinning a part of x in the L2 cache between invocations
+// would beat the floor of a warm loop and nothing else, so it is left out.
 #include "../common.cuh"
 
 constexpr float LOG2_E = 1.44269504f;
+constexpr float LOWEST = -3.40282347e38f;
 
 enum class Marks { NONE, STORES, LOADS, BOTH };
 
@@ -65,7 +89,8 @@ __device__ inline float reciprocal(float value) {
     return value;
 }
 
-// Integers that are ordered as the floats are, and back: negative floats have all bits but the sign turned over.
+// Integers that are ordered as the floats are, and back: negative floats have all bits but the sign turned
+// over.
 __device__ inline int ordered(float value) {
     const int bits = __float_as_int(value);
     return bits ^ ((bits >> 31) & 0x7fffffff);
@@ -158,10 +183,11 @@ struct Part {
         scale(reciprocal(sum_of_lanes<LANES>(exponentials(peak))));
     }
 
-    // Softmax of a row of the whole block, with one barrier.
+    // Softmax of a row of the whole block, with one barrier. A warp that holds nothing but -infinity (a masked
+    // part of a row) takes a finite maximum, so that its exponentials are zeros and not NaN.
     __device__ void softmax_in_block(Shares<THREADS / WARP>& shares) {
         constexpr int WARPS = THREADS / WARP;
-        const float peak = maximum_of_lanes<WARP>(maximum()) * LOG2_E;
+        const float peak = fmaxf(maximum_of_lanes<WARP>(maximum()) * LOG2_E, LOWEST);
         const float total = sum_of_lanes<WARP>(exponentials(peak));
         if (threadIdx.x % WARP == 0) {
             shares.peak[threadIdx.x / WARP] = peak;
@@ -269,7 +295,8 @@ ROWS_IN_TURN(row_4096_w8q4_p, 8, 4, 4)
 
 constexpr int HELD = 16;
 
-// One block per row, up to HELD floats per thread; what lies beyond the row is -infinity, whose exponential is zero.
+// One block per row, up to HELD floats per thread; what lies beyond the row is -infinity, whose exponential is
+// zero.
 extern "C" __global__ void __launch_bounds__(1024) row_any(const float* x, float* y, int columns) {
     const float* from = x + static_cast<size_t>(blockIdx.x) * columns;
     float* to = y + static_cast<size_t>(blockIdx.x) * columns;

@@ -5,7 +5,9 @@ from __future__ import annotations
 import importlib.util
 import json
 import random
+import re
 from collections.abc import Callable, Generator, Iterator
+from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
@@ -14,7 +16,8 @@ import pandas as pd
 import pytest
 from evidence_rows import columns, store_of
 
-from nsight_suite.driving.build import OPTIONS, Build, compile_source
+from nsight_suite.driving.build import OPTIONS, Build, compile_source, write_build
+from nsight_suite.driving.disassembly import disassemble
 from nsight_suite.driving.tasks import TRACED
 from nsight_suite.driving.validation import generator
 from nsight_suite.errors import CannotAnswer, CannotMeasure
@@ -63,11 +66,46 @@ def test_both_builds_have_the_same_kernels_without_spills(file: str, traced: boo
 @pytest.mark.parametrize("traced", [False, True], ids=["measured", "traced"])
 def test_the_workers_fit_by_registers_in_both_builds(tiled: ModuleType, traced: bool) -> None:
     """A multiprocessor has 65,536 registers, handed out to warps in pieces of 256."""
+    resident = {
+        "persistent": tiled.WORKERS["persistent"] * tiled.WARPS,
+        "dataflow": constants()["RESIDENT"] * tiled.GROUPS * tiled.WARPS,
+    }
     for file in ("persistent.cu", "dataflow.cu"):
         for kernel in build(file, traced).kernels:
-            if kernel.name in tiled.WORKERS:
+            if kernel.name in resident:
                 per_warp = -(-kernel.registers_per_thread * 32 // 256) * 256
-                assert tiled.WORKERS[kernel.name] * tiled.WARPS * per_warp <= 65_536
+                assert resident[kernel.name] * per_warp <= 65_536
+
+
+def constants() -> dict[str, int]:
+    """The numbers at the top of dataflow.cu."""
+    text = (data_root() / "kernels" / "tiled" / "dataflow.cu").read_text(encoding="utf-8")
+    return {name: int(value) for name, value in re.findall(r"\b([A-Z]+) = (\d+)[,;]", text)}
+
+
+def test_the_driver_plans_for_the_numbers_of_the_kernel(tiled: ModuleType) -> None:
+    found = constants()
+    assert {name: found.pop(name) for name in ("GROUPS", "DEPTH", "PIECES", "CLUSTER")} == {
+        "GROUPS": tiled.GROUPS,
+        "DEPTH": tiled.DEPTH,
+        "PIECES": tiled.PIECES,
+        "CLUSTER": tiled.CLUSTER,
+    }
+
+
+def test_dataflow_moves_tiles_in_128_bits_and_meets_as_its_head_says(tmp_path: Path) -> None:
+    """Two loads and two stores for each tile of a group; a barrier of the cluster, before B and after it, that
+    drops what the multiprocessor's own cache has."""
+    made = build("dataflow.cu", traced=False)
+    write_build(made, tmp_path)
+    if reason := disassemble(made, tmp_path):
+        pytest.skip(reason)
+    sass = (tmp_path / "dataflow.sm_90.sass").read_text(encoding="utf-8")
+    tile = 2 * constants()["DEPTH"]
+    assert len(re.findall(r"LDG\.E\.128", sass)) >= tile
+    assert len(re.findall(r"STG\.E\.128", sass)) == tile
+    assert len(re.findall(r"UCGABAR_WAIT", sass)) == len(re.findall(r"CCTL\.IVALL", sass)) == 2
+    assert not re.findall(r"\b(ATOM|ATOMG|RED)\b", sass)
 
 
 # --- layout and oracle
@@ -104,7 +142,8 @@ def test_the_layout_is_drawn_from_its_seed_and_the_same_for_every_fixture(tiled:
         assert {name: (array.shape, array.dtype) for name, array in given.items()} == {
             name: (declared[name][0], np.dtype(declared[name][1])) for name in given
         }
-        assert not any(given[name].any() for name in ("generation", "arrivals", "flags"))
+        assert not given["generation"].any()
+        assert (given["pieces"] == tiled.pieces(RAGGED)).all()
     with pytest.raises(ValueError, match="no fixture 'unheard'"):
         tiled.inputs("unheard", RAGGED, generator(1, "unheard", "shape"))
 
@@ -160,6 +199,45 @@ def test_a_tile_s_total_is_held_to_its_part_of_the_row(tiled: ModuleType) -> Non
     assert not check(absent).passed
 
 
+# --- what dataflow plans
+
+
+@pytest.mark.parametrize(("long", "short"), [(8, 8), (36, 4), (10, 2), (9, 8), (64, 1), (1, 1)])
+def test_every_tile_is_in_one_piece_and_a_spread_row_has_a_cluster_of_its_own(
+    tiled: ModuleType, long: int, short: int
+) -> None:
+    parameters = {**RAGGED, "rows": 24, "tiles_long": long, "tiles_short": short}
+    placed, planned = tiled.layout(parameters), tiled.pieces(parameters)
+    assert len(planned) % tiled.CLUSTER == 0
+    assert (planned[:, :, 1].sum(axis=1) <= tiled.SLOTS).all()
+    assert not (planned[:, 0, 1] == 0)[: -tiled.CLUSTER].any()
+    seen: list[int] = []
+    for first, tiles, row, whole in planned.reshape(-1, 4).tolist():
+        if tiles:
+            assert placed["row_tile"][row] <= first <= first + tiles <= placed["row_tile"][row + 1]
+            assert whole == placed["row_tile"][row + 1] - placed["row_tile"][row]
+            seen += range(first, first + tiles)
+    assert sorted(seen) == list(range(tiled.tile_count(parameters)))
+    for cluster in planned.reshape(-1, tiled.CLUSTER, tiled.PIECES, 4):
+        spread = cluster[..., 3] > tiled.SLOTS
+        if spread.any():
+            assert spread[:, 0].all()
+            assert (cluster[:, 1, 1] == 0).all()
+            assert len(set(cluster[:, 0, 2].tolist())) == 1
+            assert cluster[0, 0, 0] == placed["row_tile"][cluster[0, 0, 2]]  # B is given the row's first tile
+            assert (cluster[:, 0, 1] > 0).all()
+        else:
+            assert (cluster[..., 1] == cluster[..., 3]).all()
+
+
+def test_two_short_rows_share_a_block_and_a_long_one_is_spread_evenly(tiled: ModuleType) -> None:
+    shapes = {shape.name: shape.parameters for shape in load(SOURCE.protocol).shapes}
+    ragged, balanced = (tiled.pieces(shapes[f"{name}-512"])[:, :, 1] for name in ("ragged", "balanced"))
+    assert ragged[:512].tolist() == [[4, 0], [5, 0]] * 4 * 64
+    assert ragged[512:].tolist() == [[4, 4]] * 224
+    assert balanced.tolist() == [[8, 0]] * 512
+
+
 # --- launches
 
 
@@ -168,8 +246,9 @@ class FakeBench:
 
     task_log = np.uint64(0)
 
-    def __init__(self, fitting: int = 16) -> None:
+    def __init__(self, fitting: int = 16, clusters: int = 1) -> None:
         self.fitting = fitting
+        self.device = SimpleNamespace(attribute={"CLUSTER_LAUNCH": clusters}.__getitem__)
 
     def kernels(self, file: str) -> dict[str, SimpleNamespace]:
         return {name: SimpleNamespace(name=name) for name in KERNELS[file]}
@@ -202,9 +281,8 @@ def test_each_variant_launches_what_it_says(tiled: ModuleType) -> None:
     ]
     assert launched(tiled, "phased", many) == [("persistent", 24, 128, True)]
     assert launched(tiled, "queue", many) == [("queue_init", 32, 256, False), ("persistent", 24, 128, True)]
-    assert launched(tiled, "dataflow", many) == [("dataflow", 32, 128, True)]
-    # No more blocks than tiles.
-    assert launched(tiled, "dataflow", {**RAGGED, "multiprocessors": 132}) == [("dataflow", 48, 128, True)]
+    # 256 rows of ten tiles are spread over eight blocks each; the others go two by two.
+    assert launched(tiled, "dataflow", many) == [("dataflow", 256 * 8 + 1792 // 2, 256, False)]
     with pytest.raises(ValueError, match="no variant 'unheard'"):
         launched(tiled, "unheard", many)
 
@@ -212,10 +290,17 @@ def test_each_variant_launches_what_it_says(tiled: ModuleType) -> None:
 def test_workers_that_do_not_fit_are_refused(tiled: ModuleType) -> None:
     with pytest.raises(CannotMeasure, match="needs 6 resident blocks on each multiprocessor, and 5 fit"):
         launched(tiled, "queue", RAGGED, FakeBench(5))
-    with pytest.raises(CannotMeasure, match="needs 8 resident blocks"):
-        launched(tiled, "dataflow", RAGGED, FakeBench(7))
-    with pytest.raises(CannotMeasure, match="8 blocks are fewer than the 10 tiles"):
-        launched(tiled, "dataflow", {**RAGGED, "multiprocessors": 1})
+
+
+def test_rows_that_no_cluster_holds_are_refused_by_dataflow_alone(tiled: ModuleType) -> None:
+    longer = {**RAGGED, "tiles_long": 65}
+    with pytest.raises(CannotMeasure, match="at most 64 tiles, and a row has 65"):
+        launched(tiled, "dataflow", longer)
+    assert launched(tiled, "separate", longer)
+    spread, before_hopper = {**RAGGED, "tiles_long": 36}, FakeBench(clusters=0)
+    with pytest.raises(CannotMeasure, match="a cluster, which this device lacks"):
+        launched(tiled, "dataflow", spread, before_hopper)
+    assert launched(tiled, "dataflow", {**RAGGED, "tiles_long": 8}, before_hopper)
 
 
 def test_the_plan_of_a_trace_names_every_task(tiled: ModuleType) -> None:
@@ -521,66 +606,76 @@ class Work:
         return len(self.a) == len(self.c) == len(self.tile_row) and len(self.b) == len(self.row_tile) - 1
 
 
+class Meeting:
+    """A barrier of so many, which can be used again."""
+
+    def __init__(self, blocks: int) -> None:
+        self.blocks, self.arrived = blocks, 0
+
+    def wait(self) -> Block:
+        yield
+        turn = self.arrived // self.blocks
+        self.arrived += 1
+        while self.arrived // self.blocks == turn:
+            yield
+
+
 def dataflow_block(
-    work: Work, words: dict[str, list[int]], block: int, blocks: int, flag_first: bool = True
+    work: Work, pieces: list[list[int]], slots: int, rank: int, meeting: Meeting | None
 ) -> Block:
-    arrivals, flags = words["arrivals"], words["flags"]
-    before: tuple[int, int] | None = None  # tile, flag
-    for tile in range(block, len(work.tile_row), blocks):
-        row, flag = work.tile_row[tile], -1
-        others = len(work.tiles(row)) - 1
-        if flag_first:
+    """The block's own barrier needs no step: a block is one generator. Without a meeting B waits for no one."""
+    own = [piece for piece in pieces if piece[1]]
+    if not own:
+        return
+    spread = own[0][3] > slots
+    for first, tiles, _, _ in own:
+        for tile in range(first, first + tiles):
             yield
-            flag = flags[row]
-        yield
-        work.summarise(tile)
-        yield
-        arrived = arrivals[row]
-        arrivals[row] = 0 if arrived == others else arrived + 1
-        if not flag_first:
-            yield
-            flag = flags[row]
-        if arrived == others:
+            work.summarise(tile)
+    if spread and meeting:
+        yield from meeting.wait()
+    for _, _, row, _ in own:
+        if not spread or rank == 0:
             yield
             work.combine(row)
+    if spread and meeting:
+        yield from meeting.wait()
+    for first, tiles, _, _ in own:
+        for tile in range(first, first + tiles):
             yield
-            flags[row] = flag + 1
-        if before is not None:
-            yield from dataflow_finish(work, flags, before)
-        before = tile, flag
-    if before is not None:
-        yield from dataflow_finish(work, flags, before)
+            work.normalise(tile)
 
 
-def dataflow_finish(work: Work, flags: list[int], before: tuple[int, int]) -> Block:
-    tile, flag = before
-    yield
-    while flags[work.tile_row[tile]] == flag:
-        yield
-    work.normalise(tile)
+def run_dataflow(tiled: ModuleType, seed: int, resident: int, waits: bool = True) -> Work:
+    """One invocation with so many clusters resident at a time; one leaves when all its blocks have ended."""
+    parameters = {**RAGGED, "tiles_long": 11 + seed % 26, "tiles_short": 1 + seed % 10, "layout_seed": seed}
+    work = Work(tiled.tiles_of_rows(parameters).tolist())
+    planned = tiled.pieces(parameters).tolist()
+    clusters = []
+    for start in range(0, len(planned), tiled.CLUSTER):
+        meeting = Meeting(tiled.CLUSTER) if waits else None
+        members = enumerate(planned[start : start + tiled.CLUSTER])
+        clusters.append([dataflow_block(work, own, tiled.SLOTS, rank, meeting) for rank, own in members])
+    chance = random.Random(seed)
+    chance.shuffle(clusters)  # no order of the clusters is promised
+    for start in range(0, len(clusters), resident):
+        run_blocks([block for cluster in clusters[start : start + resident] for block in cluster], seed)
+    return work
 
 
 COUNTS = [2, 5, 1, 4, 4, 1, 5, 2]
 
 
-def test_dataflow_ends_in_any_order_and_leaves_its_counters_ready_for_the_next_invocation() -> None:
-    for seed in range(40):
-        blocks = 5 + seed % 3 * 10  # as many as the longest row has tiles; more; more than tiles
-        words = {"arrivals": [0] * len(COUNTS), "flags": [2**32 - 2] * len(COUNTS)}
-        for invocation in range(3):
-            work = Work(COUNTS)
-            run_blocks([dataflow_block(work, words, block, blocks) for block in range(blocks)], seed)
-            assert work.all_done()
-            assert words["arrivals"] == [0] * len(COUNTS)
-            assert words["flags"] == [2**32 - 1 + invocation] * len(COUNTS)
+def test_dataflow_ends_with_every_task_done_once_however_few_clusters_are_resident(tiled: ModuleType) -> None:
+    for seed in range(30):
+        assert run_dataflow(tiled, seed, resident=1 + seed % 5).all_done()
 
 
-def test_a_flag_that_is_read_after_the_arrival_is_caught() -> None:
+def test_a_row_that_is_combined_without_meeting_its_other_blocks_is_caught(tiled: ModuleType) -> None:
     def planted(seed: int) -> None:
-        work, words = Work(COUNTS), {"arrivals": [0] * len(COUNTS), "flags": [0] * len(COUNTS)}
-        run_blocks([dataflow_block(work, words, block, 6, flag_first=False) for block in range(6)], seed, 5_000)
+        run_dataflow(tiled, seed, resident=2, waits=False)
 
-    assert outcomes(planted) & {TimeoutError}
+    assert outcomes(planted) & {AssertionError}
 
 
 def outcomes(attempt: Callable[[int], None]) -> set[type[BaseException] | None]:

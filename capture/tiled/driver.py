@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -24,15 +25,19 @@ if TYPE_CHECKING:
     from nsight_suite.driving.launch import Launch
 
 TILE = 1024  # elements
-BLOCK = (128,)  # threads, of every kernel that runs tasks; its warps run B in `separate`
+BLOCK = (128,)  # threads that have a tile: a block of every kernel but dataflow; its warps run B in `separate`
 WARPS = 4
 INIT_BLOCK = 256
 # Of every this many rows one is long.
 GROUP = 8
 # The queue's counters lie on 128 bytes each: see kernels/tiled/persistent.cu.
 QUEUE_COUNTERS = 128
-# Blocks per multiprocessor, which the kernels' launch bounds guarantee to fit, traced or not.
-WORKERS = {"persistent": 6, "dataflow": 8}
+# Blocks per multiprocessor, which the kernel's launch bounds guarantee to fit, traced or not.
+WORKERS = {"persistent": 6}
+# Of dataflow: a block's groups of threads, the tiles of a group, the rows of a block, the blocks of a cluster.
+# As in kernels/tiled/dataflow.cu.
+GROUPS, DEPTH, PIECES, CLUSTER = 2, 4, 2, 8
+SLOTS = GROUPS * DEPTH
 PHASED, QUEUE = np.int32(0), np.int32(1)
 LARGEST = float(np.finfo(np.float64).max)
 
@@ -65,6 +70,35 @@ def tile_count(parameters: Parameters) -> int:
     return groups * (parameters["tiles_long"] + (GROUP - 1) * parameters["tiles_short"])
 
 
+def pieces(parameters: Parameters) -> NDArray[np.int32]:
+    """Which tiles each block of `dataflow` has: (blocks, PIECES, 4), whole clusters of blocks.
+
+    A piece is some consecutive tiles of a row: its first tile, how many they are, the row, and how many tiles
+    the whole row has. Rows of more than SLOTS tiles come first, each spread evenly over a cluster of its own.
+    After that a block has one row, or two where both fit. A piece of zero tiles is none; a block that has none
+    makes its cluster complete.
+    """
+    counts = tiles_of_rows(parameters)
+    rows = list(zip((np.cumsum(counts) - counts).tolist(), counts.tolist(), strict=True))
+    blocks: list[list[tuple[int, int, int, int]]] = []
+    for row, (start, count) in enumerate(rows):
+        if count > SLOTS:
+            bounds = [start + count * rank // CLUSTER for rank in range(CLUSTER + 1)]
+            blocks += [[(first, last - first, row, count)] for first, last in pairwise(bounds)]
+    together: list[tuple[int, int, int, int]] = []
+    for row, (start, count) in enumerate(rows):
+        if count <= SLOTS:
+            if len(together) == PIECES or sum(piece[1] for piece in together) + count > SLOTS:
+                blocks.append(together)
+                together = []
+            together.append((start, count, row, count))
+    blocks += [together] if together else []
+    planned = np.zeros((-(-len(blocks) // CLUSTER) * CLUSTER, PIECES, 4), np.int32)
+    for block, own in enumerate(blocks):
+        planned[block, : len(own)] = own
+    return planned
+
+
 def arrays(parameters: Parameters) -> dict[str, tuple[tuple[int, ...], Any]]:
     """Input x and output y by tile; summaries of tiles and rows; the layout; what the schedulers count in."""
     rows, tiles = parameters["rows"], tile_count(parameters)
@@ -83,21 +117,20 @@ def arrays(parameters: Parameters) -> dict[str, tuple[tuple[int, ...], Any]]:
         "entries": ((rows + tiles,), np.uint32),
         "pending": ((rows,), np.uint32),
         # dataflow
-        "arrivals": ((rows,), np.uint32),
-        "flags": ((rows,), np.uint32),
+        "pieces": (pieces(parameters).shape, np.int32),
     }
 
 
 def inputs(fixture: str, parameters: Parameters, random: np.random.Generator) -> HostArrays:
-    """The fixtures, FP32 by tile, with the layout and the counters, which are the same for all of them.
+    """The fixtures, FP32 by tile, and what is the same for all: the layout, dataflow's plan, a counter.
 
     normal   standard normal: what attention scores look like
     wide     from -100 to 100, so that most exponentials underflow
     ties     five distinct values, so that each row's maximum occurs in every tile of it
     shifted  normal around a large offset of each row's own: wrong without subtracting the maximum
 
-    The counters of `phased` and `dataflow` begin at zero once, and no invocation resets them. The queue's own
-    are no inputs: `queue_init` sets them in every invocation.
+    The counter of `phased` begins at zero once, and no invocation resets it. The queue's own are no inputs:
+    `queue_init` sets them in every invocation.
     """
     placed = layout(parameters)
     size = (len(placed["tile_row"]), TILE)
@@ -112,8 +145,7 @@ def inputs(fixture: str, parameters: Parameters, random: np.random.Generator) ->
         x = random.standard_normal(size, dtype=np.float32) + offset[placed["tile_row"], None]
     else:
         raise ValueError(f"tiled has no fixture '{fixture}'")
-    per_row = np.zeros(parameters["rows"], np.uint32)
-    return {"x": x, **placed, "generation": np.zeros(1, np.uint32), "arrivals": per_row, "flags": per_row}
+    return {"x": x, **placed, "pieces": pieces(parameters), "generation": np.zeros(1, np.uint32)}
 
 
 def reference(parameters: Parameters, given: HostArrays) -> HostArrays:
@@ -173,16 +205,22 @@ def launches(bench: Bench, variant: str, parameters: Parameters, on: DeviceArray
         initial = (*queue, on["row_tile"], *sizes)
         return [bench.launch(kernels["queue_init"], (blocks,), (INIT_BLOCK,), *initial), run]
     if variant == "dataflow":
-        kernel = bench.kernels("dataflow.cu")["dataflow"]
-        blocks = min(tiles, workers(bench, kernel, parameters))
-        if blocks < max(parameters["tiles_long"], parameters["tiles_short"]):
+        planned = pieces(parameters)
+        if (planned[..., 1] > SLOTS).any():
             raise CannotMeasure(
-                f"dataflow needs a block for each tile of a row, and {blocks} blocks are fewer than "
-                f"the {parameters['tiles_long']} tiles of a long row.",
-                "Take a device with more multiprocessors, or leave the variant out with --variants.",
+                f"dataflow holds a row in one cluster, at most {SLOTS * CLUSTER} tiles, "
+                f"and a row has {planned[..., 3].max()}.",
+                "Make the rows shorter, or leave the variant out with --variants.",
             )
-        counted = (np.int32(tiles), on["arrivals"], on["flags"], log)
-        return [bench.launch(kernel, (blocks,), BLOCK, *computed, *counted, cooperative=True)]
+        if (planned[..., 3] > SLOTS).any() and not bench.device.attribute("CLUSTER_LAUNCH"):
+            raise CannotMeasure(
+                f"dataflow spreads a row of more than {SLOTS} tiles over a cluster, which this device lacks.",
+                "Take a Hopper GPU or a later one, or leave the variant out with --variants.",
+            )
+        kernel = bench.kernels("dataflow.cu")["dataflow"]
+        block = (GROUPS * BLOCK[0],)
+        shared = (on["x"], on["y"], *of_tiles, *of_rows, on["row_tile"])
+        return [bench.launch(kernel, (len(planned),), block, *shared, on["pieces"], log)]
     raise ValueError(f"tiled has no variant '{variant}'")
 
 

@@ -1,100 +1,103 @@
-// Softmax over tiles in one kernel without a queue: a row's tiles are normalised as soon as the row's own tiles
-// are summarised, whatever other rows do, and each tile stays in registers from A to C.
+// Softmax over tiles in one kernel without a queue and without words to count in: who has the tiles of a row
+// stays with them, from A over B to C, and rows wait for no other rows.
 //
-// Launch shape: blocks of 128 threads, eight per multiprocessor or one per tile where those are fewer, launched
-// cooperatively. Block w has the tiles w, w + blocks, w + 2 blocks …, so which block does what is known
-// beforehand. For each of its tiles in turn a block
+// Launch shape: blocks of 256 threads, two groups of 128, each with up to four tiles in its registers; so a
+// block has up to eight tiles. A plan, made by the host once for a shape, says which. A block has all tiles of a row, or
+// of two rows where both fit. A row of more than eight tiles is spread over the eight blocks of a cluster, which
+// has no other rows. The launch is an ordinary one, and the hardware hands out the clusters as places become free.
 //
-//   1. begins to load the next tile,
-//   2. summarises the tile (A), writes the summaries and counts its arrival at the row; the block that arrives
-//      last at a row combines it (B) and raises the row's flag,
-//   3. waits for the flag of the row of its tile *before*, and normalises that tile (C).
+//     1. All tiles of the block are loaded at once: up to 32 KB in flight for each of four blocks of a
+//        multiprocessor.
+//     2. A of these tiles. Their results are written to global memory.
+//     3. Block barrier, or cluster barrier where the row is spread. Then B by one warp of the row's first block.
+//     4. The same barrier again. Then C of the tiles, which are still in registers.
 //
-// So three tiles are in a thread's 24 registers: one being loaded, one just summarised, one about to be
-// normalised. By the time a block waits, one tile's time has passed since it arrived, and the flag is mostly
-// up. The summaries go through global memory as in the other variants.
+// Bytes, with E = 4 * elements: reads E and writes E; the separate kernels read 2 E. On an H200 that copies at
+// 4.3 TB/s, the floor is 31 µs at 2,048 rows (64 MB each way), against 47 for separate kernels that find nothing
+// in the L2 cache. At 128 and 512 rows x and y fit that cache, and one launch and two barriers stand against
+// three launches.
 //
-// Bytes, with E = 4 * elements: reads E and writes E; the separate kernels read 2 E. With few rows it is one
-// launch and two exchanges through L2 instead of three launches.
+// Why the order is right, and nobody waits forever. All that a row's B reads has been written by threads of the
+// block, or the cluster, before they came to the barrier, and all that C reads before the second one; both
+// barriers release and acquire for all their threads, at the scope of the block or the cluster. A block waits at
+// no other place. All blocks of a cluster are started together by the hardware, a spread row has a cluster of its
+// own, and each of its blocks comes to both barriers: how many clusters are resident does not matter.
 //
-// Why the counters need no reset: arrivals count from zero to the row's tiles less one and then back to zero. A
-// flag is up when it differs from what it was before this block arrived; it cannot have been raised by then,
-// since the last to arrive raises it, and it is raised once an invocation. Any value may be left from before.
+// Tried before, and measured on an H200 (device time in µs at balanced 128, 512 and 2,048 rows; the separate
+// kernels take 6, 12 and 55):
 //
-// Why nobody waits forever, given that all blocks are resident and no row has more tiles than there are blocks:
-// suppose that the flags of all rows before r are raised. A block that has a tile t of row r yet to summarise
-// can only be waiting for a tile of its own before that, which is at t - 2 * blocks or earlier, so in a row
-// before r; so it goes on. Then all tiles of r arrive, the last one raises the flag without waiting, and r is
-// done.
+//   Resident blocks of 128 threads, eight per multiprocessor, tiles dealt out in turns, each row's tiles spread
+//   over as many blocks and counted by an atomic, the last to arrive combines, all others poll a flag, and the
+//   next tile is loaded meanwhile: 7, 17 and 75. Each tile of 4 KB cost an atomic with its MEMBAR for the whole
+//   device and a flag across the L2 cache, and half the threads' places were empty, so that fewer bytes were
+//   asked for at a time than the memory needs. Counting per block instead of per tile would have mended half of
+//   it; keeping the row where it is leaves nothing to count.
 //
-// Why everybody sees what he needs: each arrival is an acquire-release count, so the last to arrive has
-// acquired all summaries of the row; it releases the flag, and thread 0 of each waiting block acquires it
-// before the block's barrier.
-//
-// In a trace: the tile of A was asked for one tile earlier, and C never loads x, so how long a task takes
-// compares inside this variant only.
+// In a trace: A and C of a block's tiles run together, so they have a common beginning and end.
 #include "ordering.cuh"
 #include "tasks.cuh"
 
-struct Tile {
-    float held[HELD];
-    int number, row;
-    unsigned flag;  // the row's flag before this tile arrived; thread 0 alone has it
+// driver.py plans for these: see `pieces` there.
+constexpr int GROUPS = 2, DEPTH = 4, CLUSTER = 8, RESIDENT = 4;
+constexpr int SLOTS = GROUPS * DEPTH;  // tiles that a block holds
+constexpr int PIECES = 2;             // and of how many rows at most
+
+// Consecutive tiles of one row that one block has; `whole` is how many tiles the row has.
+struct __align__(16) Piece {
+    int first, tiles, row, whole;
 };
 
-__device__ void begin_tile(Tile& tile, const float* x, const int* tile_row, int number) {
-    tile.number = number;
-    tile.row = tile_row[number];
-    load_tile(tile.held, x, number);
-}
-
-extern "C" __global__ void __launch_bounds__(THREADS, 8) dataflow(
+extern "C" __global__ void IN_CLUSTERS_OF(CLUSTER) __launch_bounds__(GROUPS* THREADS, RESIDENT) dataflow(
     const float* x, float* y, float* tile_max, float* tile_sum, float* row_max, float* row_sum,
-    const int* row_tile, const int* tile_row, int tiles, unsigned* arrivals, unsigned* flags, TaskLog* log) {
-    const auto summarise = [=](Tile& tile) {
-        const unsigned long long begun = task_begin();
-        const int row = tile.row, first = row_tile[row], last = row_tile[row + 1];
-        if (threadIdx.x == 0) tile.flag = load_relaxed(flags + row);
-        summarise_tile(tile.held, tile_max, tile_sum, tile.number);
-        if (threadIdx.x >= WARP) return;
-        const unsigned long long ended = task_clock();
-        const unsigned others = last - first - 1;
-        unsigned before = 0;
-        if (threadIdx.x == 0) before = fetch_count(arrivals + row, others);
-        before = __shfl_sync(ALL_LANES, before, 0);
-        if (threadIdx.x == 0) task_record(log, begun, ended, STAGE_A, row, tile.number - first, blockIdx.x);
-        if (before != others) return;
-        __syncwarp();  // what lane 0 has acquired comes before the loads of every lane
-        const unsigned long long combining = task_begin();
-        combine_row(tile_max, tile_sum, first, last, row_max, row_sum, row);
-        if (threadIdx.x == 0) {
-            const unsigned long long combined = task_clock();
-            store_release(flags + row, tile.flag + 1);
-            task_record(log, combining, combined, STAGE_B, row, NO_TILE, blockIdx.x);
-        }
+    const int* row_tile, const Piece* pieces, TaskLog* log) {
+    __shared__ Piece own[PIECES];  // what is seldom needed and would fill registers
+    const int group = threadIdx.x / THREADS, place = place_in_group<GROUPS>();
+    const auto tile_at = [=](const Piece& piece, const Piece& other, int d) {
+        const int slot = d * GROUPS + group, behind = slot - piece.tiles;
+        return behind < 0 ? piece.first + slot : behind < other.tiles ? other.first + behind : NONE;
     };
-    const auto normalise = [=](const Tile& tile) {
-        if (threadIdx.x == 0) {
-            while (load_acquire(flags + tile.row) == tile.flag) {}
-        }
-        __syncthreads();
-        const unsigned long long begun = task_begin();
-        normalise_tile(tile.held, row_max, row_sum, tile.row, y, tile.number);
-        end_together();
-        if (threadIdx.x == 0) {
-            task_end(log, begun, STAGE_C, tile.row, tile.number - row_tile[tile.row], blockIdx.x);
-        }
+    const auto log_tasks = [=](unsigned long long begun, unsigned stage) {
+        const int tile = place < DEPTH ? tile_at(own[0], own[1], place) : NONE;
+        if (tile == NONE) return;
+        const int row = own[place * GROUPS + group < own[0].tiles ? 0 : 1].row;
+        task_end(log, begun, stage, row, tile - row_tile[row], blockIdx.x);
     };
 
-    const int blocks = gridDim.x;
-    Tile current, before = {}, next = {};
-    begin_tile(current, x, tile_row, blockIdx.x);  // there are no more blocks than tiles
-    for (int number = blockIdx.x; number < tiles; number += blocks) {
-        if (number + blocks < tiles) begin_tile(next, x, tile_row, number + blocks);
-        summarise(current);
-        if (number >= blocks) normalise(before);
-        before = current;
-        current = next;
+    const Piece piece = pieces[PIECES * blockIdx.x], other = pieces[PIECES * blockIdx.x + 1];
+    if (piece.tiles == 0) return;  // a block that only makes its cluster complete
+    if (threadIdx.x == 0) {
+        own[0] = piece;
+        own[1] = other;
     }
-    normalise(before);
+    const unsigned long long begun = task_begin();
+    float held[DEPTH][HELD] = {};
+#pragma unroll
+    for (int d = 0; d < DEPTH; ++d) {
+        const int tile = tile_at(piece, other, d);
+        if (tile != NONE) load_tile<GROUPS>(held[d], x, tile);
+    }
+    summarise_tiles<GROUPS>(held, tile_max, tile_sum, [=](int d) { return tile_at(own[0], own[1], d); });
+    log_tasks(begun, STAGE_A);
+    const bool spread = own[0].whole > SLOTS;
+    spread ? cluster_barrier() : __syncthreads();
+    const int warp = threadIdx.x / WARP;
+    if (warp < PIECES && own[warp].tiles > 0 && (!spread || rank_in_cluster() == 0)) {
+        const Piece of = own[warp];
+        const unsigned long long combining = task_begin();
+        combine_row(tile_max, tile_sum, of.first, of.first + of.whole, row_max, row_sum, of.row);
+        if (threadIdx.x % WARP == 0) task_end(log, combining, STAGE_B, of.row, NO_TILE, blockIdx.x);
+    }
+    spread ? cluster_barrier() : __syncthreads();
+    const unsigned long long normalising = task_begin();
+    Scale one = scale_of(row_max, row_sum, own[0].row), two = one;
+    if (own[1].tiles > 0) two = scale_of(row_max, row_sum, own[1].row);
+#pragma unroll
+    for (int d = 0; d < DEPTH; ++d) {
+        const int tile = tile_at(own[0], own[1], d);
+        const bool first = d * GROUPS + group < own[0].tiles;
+        const Scale of_row = {first ? one.peak : two.peak, first ? one.factor : two.factor};
+        if (tile != NONE) normalise_tile<GROUPS>(held[d], of_row, y, tile);
+    }
+    end_together();
+    log_tasks(normalising, STAGE_C);
 }

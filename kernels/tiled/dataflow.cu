@@ -33,6 +33,9 @@
 //   asked for at a time than the memory needs. Counting per block instead of per tile would have mended half of
 //   it; keeping the row where it is leaves nothing to count.
 //
+//   This one. Predicted before any measurement, device time in µs: 4.5 at 128 rows, 10 at 512 and 45 at 2,048,
+//   ragged 10 % more.
+//
 // In a trace: A and C of a block's tiles run together, so they have a common beginning and end.
 #include "ordering.cuh"
 #include "tasks.cuh"

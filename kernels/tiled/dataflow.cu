@@ -2,9 +2,10 @@
 // stays with them, from A over B to C, and rows wait for no other rows.
 //
 // Launch shape: blocks of 256 threads, two groups of 128, each with up to four tiles in its registers; so a
-// block has up to eight tiles. A plan, made by the host once for a shape, says which. A block has all tiles of a row, or
-// of two rows where both fit. A row of more than eight tiles is spread over the eight blocks of a cluster, which
-// has no other rows. The launch is an ordinary one, and the hardware hands out the clusters as places become free.
+// block has up to eight tiles. A plan, made by the host once for a shape, says which. A block has all tiles of a
+// row, or of two rows where both fit. A row of more than eight tiles is spread over the eight blocks of a
+// cluster, which has no other rows. The launch is an ordinary one, and the hardware hands out the clusters as
+// places become free.
 //
 //     1. All tiles of the block are loaded at once: up to 32 KB in flight for each of four blocks of a
 //        multiprocessor.
@@ -28,10 +29,10 @@
 //
 //   Resident blocks of 128 threads, eight per multiprocessor, tiles dealt out in turns, each row's tiles spread
 //   over as many blocks and counted by an atomic, the last to arrive combines, all others poll a flag, and the
-//   next tile is loaded meanwhile: 7, 17 and 75. Each tile of 4 KB cost an atomic with its MEMBAR for the whole
-//   device and a flag across the L2 cache, and half the threads' places were empty, so that fewer bytes were
-//   asked for at a time than the memory needs. Counting per block instead of per tile would have mended half of
-//   it; keeping the row where it is leaves nothing to count.
+//   next tile is loaded meanwhile: 7, 17 and 75. Its SASS has a
+//   MEMBAR for the whole device before the atomic of each tile of 4 KB, and its warps were active at 48 % of the
+//   peak, against 85 % in the separate kernels. That each is part of the reason is a guess that nothing has
+//   tested; a row that stays where it is needs neither.
 //
 //   This one. Predicted before any measurement, device time in µs: 4.5 at 128 rows, 10 at 512 and 45 at 2,048,
 //   ragged 10 % more.
@@ -43,7 +44,7 @@
 // driver.py plans for these: see `pieces` there.
 constexpr int GROUPS = 2, DEPTH = 4, CLUSTER = 8, RESIDENT = 4;
 constexpr int SLOTS = GROUPS * DEPTH;  // tiles that a block holds
-constexpr int PIECES = 2;             // and of how many rows at most
+constexpr int PIECES = 2;              // and of how many rows at most
 
 // Consecutive tiles of one row that one block has; `whole` is how many tiles the row has.
 struct __align__(16) Piece {

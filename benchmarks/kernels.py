@@ -193,9 +193,7 @@ class Session:
             self.peers.notes[f"tuned {rows}x{columns}"] = choice.name
         kernel = bench.kernels("tuned.cu")[choice.kernel]
         sizes = [np.int32(columns)] if choice.kernel == "row_any" else []
-        sizes += [np.int32(rows)] if choice.resident else []
-        grid = (choice.grid(rows, bench.multiprocessors),)
-        return [bench.launch(kernel, grid, (choice.threads,), on["x"], on["y"], *sizes)]
+        return [bench.launch(kernel, (choice.grid(rows),), (choice.threads,), on["x"], on["y"], *sizes)]
 
     def _shape(self, shape: Any) -> list[Line]:
         """Every variant at one shape: tried alone, checked, and those that passed timed."""

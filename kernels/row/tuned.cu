@@ -6,14 +6,13 @@
 //
 //     row_1024_w2q4    a row of 1024 floats: 2 warps, 4 quads (of 4 floats) per thread
 //     row_128_l8q4     a row of 128 floats: 8 lanes of a warp, 4 quads per thread; 4 rows share a warp
-//     ..._s            stores are marked to leave the caches first; y is not read again by this kernel
-//     ..._l, ..._ls    loads are, or both: x is dead once it is read
-//     ..._p            persistent: as many blocks as fit at once, and a row's loads are in flight while the
-//                      row before it is summed and stored (loads and stores marked as in _ls)
+//     ..._ls           loads and stores are marked to leave the caches first: x is dead once it is read, and y
+//                      is not read again by this kernel
+//     ..._c            the sum of a warp is counted in fixed point (candidates, not timed yet: see below)
 //     row_any          any width up to 16 floats per thread, one block per row, masked: for all else
 //
-// Blocks of the first kind of width (one warp or less per row) hold as many rows as the launch gives them
-// threads; the rows must fill whole blocks. tuned.py sees to both.
+// Blocks of the kernels with lanes hold as many rows as the launch gives them threads; the rows must fill whole
+// blocks. tuned.py sees to both.
 //
 // Instructions per element: one maximum, one fused multiply-add and one ex2 for the exponential, one addition,
 // one multiplication. With L = log2(e), M = round(L * maximum), e' = ex2(fma(x, L, -M)) is exp(x - maximum) but
@@ -27,52 +26,104 @@
 // same multiplication that divides by the sum. A warp's maximum is one redux on integers that order as floats
 // do.
 //
-// Floor (132 multiprocessors, a copy moving 4.3 TB/s read and write together):
+// Floor (132 multiprocessors, a copy moving 4.19 TB/s read and write together):
 //
 //     1x128, 32x1024       a launch and one round trip to memory; bytes are nothing
 //     4096x128             4.2 MB, in the L2 cache: 1.0 µs at DRAM speed, so again the launch
-//     4096x1024            33.6 MB, in the L2 cache: 7.8 µs at DRAM speed, less from L2
-//     4096x4096,16384x1024 134 MB, more than the L2 cache: 31.2 µs
+//     4096x1024            33.6 MB, in the L2 cache: 8.0 µs at DRAM speed, less from L2
+//     4096x4096,16384x1024 134 MB, more than the L2 cache: 32.0 µs
 //
-// A launch by graph replay and the wait for it cost the host about 7 µs, to be added to all of them. 4.3 TB/s
+// A launch by graph replay and the wait for it cost the host about 7 µs, to be added to all of them. 4.2 TB/s
 // with some 800 ns of latency needs 3.4 MB in flight, 26 KB per multiprocessor; every kernel here can have 48
 // KB or more.
 //
-// What was tried (host completion on an H200 as benchmarks/kernels.py --sweep prints it, predicted before; the
-// device's part is what remains above 7 µs):
+// What was tried, the telling part of it. Host completion in µs, medians of 51 rounds on an H200 on 2026-11-30,
+// by `python benchmarks/kernels.py --only row --sweep`, beside what had been predicted; xN is threads per
+// block, where it mattered. The rule's choice stood twice in each table: its medians differed by up to 0.6 %,
+// so what differs by less than 1 % is taken for equal. A * marks what the rule has since been set to; what lost
+// is no longer in this file.
 //
-//     shape        kernel             predicted   because
-//     1x128        l32q1                 7.1      one warp, one load and one store per lane: the launch is all
-//     32x1024      w4q2                  8.3      a warp per scheduler, 8 exponentials a lane (w1q8: 32, 8.6)
-//     4096x128     l8q4                  8.1      a quarter of the warps, 6 shuffles not 10 (l32q1: 8.5)
-//     4096x1024    w1q8                 12.5      all rows resident at once, no barrier; L2 moves 33.6 MB in 5 µs
-//     4096x1024    w1q8_ls              12.6      marks cannot help where nothing has to leave the cache
-//     4096x4096    w8q4                 40.8      as fast as a copy: 31 µs, launch, 2 µs of start and end
-//     4096x4096    w8q4_s               39.5      y leaves the L2 cache first, so x partly stays in it
-//     4096x4096    w8q4_ls              40.5      neither stays: the traffic of the floor, less disorder
-//     4096x4096    w8q4_p               40.5      no block starts; reads and writes are spread evenly
-//     16384x1024   w2q4_s               41.0      as w8q4_s; four times as many blocks, a quarter of the size
-//     16384x1024   w1q8_ls              42.0      long serial part per warp, fewer warps
+//     shape        kernel        predicted  measured   copy
+//     1x128        l32q1            7.1       7.33 *   7.05   a
+//     32x1024      w4q2             8.3       8.09     7.79   b
+//                  w1q8             8.6       8.17
+//                  w4q2_ls           -        7.99 *
+//     4096x128     l8q4 x128        8.1       7.67 *   7.50   c
+//                  l32q1 x32        8.5       9.70
+//                  l32q1 x256        -        7.67
+//     4096x1024    w1q8            12.5      12.73    12.32   d
+//                  w1q8_ls         12.6      12.61
+//                  w4q2              -       12.89
+//                  w4q2_ls           -       12.26 *
+//                  w8q1              -       13.09
+//     4096x4096    w8q4            40.8      42.29 *  42.42   e
+//                  w8q4_s          39.5      42.41
+//                  w8q4_ls         40.5      42.76
+//                  w8q4_p          40.5      43.12
+//                  w4q8_ls           -       42.51
+//                  w16q2_ls          -       43.29
+//     16384x1024   w2q4_s          41.0      43.35    44.37   f
+//                  w1q8_ls         42.0      42.49
+//                  w2q4              -       42.96
+//                  w2q4_ls           -       42.22 *
+//                  w4q2              -       44.45
+//                  w4q2_ls           -       43.47
+//                  w2q4_p            -       43.07
+//                  w8q1              -       45.96
 //
-// What stays on the table: bulk copies through shared memory (cp.async.bulk), which would free the registers
-// that hold a row in flight. With 48 KB in flight and more, memory and not the number of loads is the limit, so
-// at most the 2 µs of start and end are to be had. Pinning a part of x in the L2 cache between invocations
-// would beat the floor of a warm loop and nothing else, so it is left out.
+//     (_s: stores marked alone; _p: persistent, a row's loads in flight while the row before it is stored)
+//
+//  a  The launch is not quite all. From load to store one dependent chain runs (redux, ex2, five shuffles, rcp),
+//     by its instructions' latencies some 300 clocks, 0.15 µs, and there are 60 instructions to fetch.
+//  b  A fixed part of 7 µs and a serial part were added up where they overlap: from 1 to 8 warps per row all
+//     kernels lie within 0.3 µs.
+//  c  It is blocks that cost, not warps or shuffles: 4096 blocks of one warp take 1.9 µs longer than 1024 of
+//     four, 0.6 ns a block, and l32q1 in large blocks is as fast as l8q4.
+//  d  w1q8 was predicted well, but shorter threads are faster on the device (6.6 against 7.0 µs), probably as a
+//     warp's 8 quads of exponentials are one serial part. Host times scatter here (p90 up to 17 µs, the copy's
+//     too), so 12.26 against 12.89 for the same kernel without marks says little: on the device they take 6.59
+//     and 6.61.
+//  e  The copy itself takes 42.4 µs, 33.8 on the device: over 134 MB it moves 4.0 TB/s, not the 4.19 of 512
+//     MiB. Marks and persistence change nothing beyond noise or lose; nothing of x is left in the cache to gain.
+//  f  Marking stores alone gains nothing, marking both 2 to 3 % at w1q8, w2q4 and w4q2 alike. Eight warps per
+//     row lose 7 % against two, both without marks: a barrier for one load per thread.
+//
+// Against the goal of 1.03 times the fastest peer (paired ratios): reached at 4096x128 (1.02 of the copy),
+// 4096x4096 (1.01 of Triton) and 16384x1024 (0.98 of torch.compile). At 4096x1024 the rule of that day (w1q8) was
+// at 1.031 of the copy and missed it, w4q2_ls is at 1.01. At 32x1024 the rule of that day (w4q2) was at 1.047 and
+// 1.039, w4q2_ls is at 1.029: within it, but as the best of 13 in one run, by less than the noise. Missed at
+// 1x128: 1.039 and 1.033 of the copy in two entries, and Triton is 1 % faster too. What is left at the two small
+// shapes is a launch with arguments and a dependent chain against a memcpy node that has neither. The same copy
+// written as a kernel takes 7.08 and 7.86, so at 1x128 it is the chain more than the launch.
+//
+// To be tried next, for the two small shapes: row_128_w1q1_c and row_1024_w4q2_ls_c. A warp's sum by one redux in
+// fixed point instead of five shuffles and additions: about 75 clocks with both conversions against 140. For
+// 1x128 moreover an address without blockDim, some 20 clocks less before the load; 50 instructions, not 60.
+// Predicted: 7.29 and 7.96, for 85 clocks at 1.98 GHz are 0.04 µs, and 32x1024 has 13 instructions more (the
+// difference is taken before the multiply-add, so that no sum can overflow), which give back some 15 of its 65
+// clocks. That alone does not bring 1x128 within 1.03, and it is as little as the noise: judge by paired rounds.
+// A redux slower than shuffles would refute it. Not tried, for want of a reason: launch attributes (a graph of
+// one node has nothing to overlap with), L2 policies (the bytes are few), fewer parameters (there are two).
+//
+// What stays on the table for the large ones: bulk copies through shared memory (cp.async.bulk), which would free
+// the registers that hold a row in flight. With 48 KB in flight and more, memory and not the number of loads is
+// the limit, and the copies that the driver makes are no faster. Pinning a part of x in the L2 cache between
+// invocations would beat the floor of a warm loop and nothing else, so it is left out.
 #include "../common.cuh"
 
 constexpr float LOG2_E = 1.44269504f;
 constexpr float LOWEST = -3.40282347e38f;
 
-enum class Marks { NONE, STORES, LOADS, BOTH };
+enum class Marks { NONE, BOTH };
 
 template <Marks MARKS>
 __device__ float4 load_quad(const float4* from) {
-    return MARKS == Marks::LOADS || MARKS == Marks::BOTH ? __ldcs(from) : __ldg(from);
+    return MARKS == Marks::BOTH ? __ldcs(from) : __ldg(from);
 }
 
 template <Marks MARKS>
 __device__ void store_quad(float4* to, float4 q) {
-    if constexpr (MARKS == Marks::STORES || MARKS == Marks::BOTH) {
+    if constexpr (MARKS == Marks::BOTH) {
         __stcs(to, q);
     } else {
         *to = q;
@@ -116,7 +167,13 @@ __device__ float sum_of_lanes(float value) {
     return value;
 }
 
-// What the warps of a row tell each other. Two of them in turn, where a block takes one row after another.
+// The sum over a warp by one redux. The values are whole numbers but for a rounding by half, so what is summed
+// should be large; all of them together must stay below 2^32.
+__device__ inline float counted(float value) {
+    return static_cast<float>(__reduce_add_sync(ALL_LANES, __float2uint_rn(value)));
+}
+
+// What the warps of a row tell each other.
 template <int WARPS>
 struct Shares {
     float peak[WARPS];
@@ -166,6 +223,24 @@ struct Part {
         return total;
     }
 
+    // The same 2^BITS times as large, relative to a maximum that is not scaled yet. The difference is taken
+    // first, so that no value exceeds 2^BITS however large the maximum, and a warp's sum not 2^31.
+    static constexpr int BITS = QUADS == 1 ? 24 : 23;
+    __device__ float large_exponentials(float highest) {
+        static_assert(QUADS <= 2, "the sum of a warp would not fit");
+        float total = 0.0f;
+#pragma unroll
+        for (int k = 0; k < QUADS; ++k) {
+            float4& q = quad[k];
+            q.x = exp2_fast(fmaf(q.x - highest, LOG2_E, BITS));
+            q.y = exp2_fast(fmaf(q.y - highest, LOG2_E, BITS));
+            q.z = exp2_fast(fmaf(q.z - highest, LOG2_E, BITS));
+            q.w = exp2_fast(fmaf(q.w - highest, LOG2_E, BITS));
+            total += (q.x + q.y) + (q.z + q.w);
+        }
+        return total;
+    }
+
     __device__ void scale(float by) {
 #pragma unroll
         for (int k = 0; k < QUADS; ++k) {
@@ -183,12 +258,27 @@ struct Part {
         scale(reciprocal(sum_of_lanes<LANES>(exponentials(peak))));
     }
 
+    __device__ void softmax_in_warp_counted() {
+        scale(reciprocal(counted(large_exponentials(maximum_of_lanes<WARP>(maximum())))));
+    }
+
     // Softmax of a row of the whole block, with one barrier. A warp that holds nothing but -infinity (a masked
     // part of a row) takes a finite maximum, so that its exponentials are zeros and not NaN.
-    __device__ void softmax_in_block(Shares<THREADS / WARP>& shares) {
-        constexpr int WARPS = THREADS / WARP;
+    __device__ void softmax_in_block() {
         const float peak = fmaxf(maximum_of_lanes<WARP>(maximum()) * LOG2_E, LOWEST);
-        const float total = sum_of_lanes<WARP>(exponentials(peak));
+        scale(share_of_row(peak, sum_of_lanes<WARP>(exponentials(peak)), 1.0f));
+    }
+
+    __device__ void softmax_in_block_counted() {
+        const float peak = fmaxf(maximum_of_lanes<WARP>(maximum()), LOWEST);
+        scale(share_of_row(peak, counted(large_exponentials(peak)), LOG2_E));
+    }
+
+    // What this warp's exponentials are to be multiplied by: every warp tells its maximum, which `unit` makes a
+    // power of two, and its sum relative to it.
+    static __device__ float share_of_row(float peak, float total, float unit) {
+        constexpr int WARPS = THREADS / WARP;
+        __shared__ Shares<WARPS> shares;
         if (threadIdx.x % WARP == 0) {
             shares.peak[threadIdx.x / WARP] = peak;
             shares.total[threadIdx.x / WARP] = total;
@@ -200,9 +290,9 @@ struct Part {
         float sum = 0.0f;
 #pragma unroll
         for (int warp = 0; warp < WARPS; ++warp) {
-            sum += shares.total[warp] * exp2_fast(shares.peak[warp] - highest);
+            sum += shares.total[warp] * exp2_fast((shares.peak[warp] - highest) * unit);
         }
-        scale(exp2_fast(peak - highest) * reciprocal(sum));
+        return exp2_fast((peak - highest) * unit) * reciprocal(sum);
     }
 };
 
@@ -219,79 +309,42 @@ __device__ void rows_in_warps(const float* x, float* y) {
 
 template <int WARPS, int QUADS, Marks MARKS>
 __device__ void row_in_block(const float* x, float* y) {
-    __shared__ Shares<WARPS> shares;
     const size_t start = static_cast<size_t>(blockIdx.x) * (WARPS * WARP * QUADS * 4);
     Part<WARPS * WARP, QUADS> part;
     part.template load<MARKS>(x + start, threadIdx.x);
-    part.softmax_in_block(shares);
+    part.softmax_in_block();
     part.template store<MARKS>(y + start, threadIdx.x);
 }
 
-// Rows blockIdx.x, blockIdx.x + gridDim.x, … The shares are two in turn: a warp that is one row ahead writes to
-// those that nobody reads any more, for to be two rows ahead it would have to pass a barrier that all pass.
-template <int WARPS, int QUADS>
-__device__ void rows_in_turn(const float* x, float* y, int rows) {
-    constexpr int THREADS = WARPS * WARP;
-    constexpr int COLUMNS = THREADS * QUADS * 4;
-    __shared__ Shares<WARPS> shares[2];
-    Part<THREADS, QUADS> part, next;
-    int turn = 0;
-    int row = blockIdx.x;
-    if (row >= rows) return;
-    part.template load<Marks::BOTH>(x + static_cast<size_t>(row) * COLUMNS, threadIdx.x);
-    for (;;) {
-        const int following = row + gridDim.x;
-        if (following < rows) {
-            next.template load<Marks::BOTH>(x + static_cast<size_t>(following) * COLUMNS, threadIdx.x);
-        }
-        part.softmax_in_block(shares[turn]);
-        part.template store<Marks::BOTH>(y + static_cast<size_t>(row) * COLUMNS, threadIdx.x);
-        if (following >= rows) return;
-        part = next;
-        row = following;
-        turn ^= 1;
+template <int WARPS, int QUADS, Marks MARKS>
+__device__ void row_counted(const float* x, float* y) {
+    const size_t start = static_cast<size_t>(blockIdx.x) * (WARPS * WARP * QUADS * 4);
+    Part<WARPS * WARP, QUADS> part;
+    part.template load<MARKS>(x + start, threadIdx.x);
+    if constexpr (WARPS == 1) {
+        part.softmax_in_warp_counted();
+    } else {
+        part.softmax_in_block_counted();
     }
+    part.template store<MARKS>(y + start, threadIdx.x);
 }
 
-#define ROWS_IN_WARPS(NAME, LANES, QUADS, MARKS)                                                      \
-    extern "C" __global__ void __launch_bounds__(256)                                                 \
+#define KERNEL(NAME, MOST_THREADS, BODY, SIZE, QUADS, MARKS)                                          \
+    extern "C" __global__ void __launch_bounds__(MOST_THREADS)                                        \
         NAME(const float* __restrict__ x, float* __restrict__ y) {                                    \
-        rows_in_warps<LANES, QUADS, Marks::MARKS>(x, y);                                              \
-    }
-#define ROW_IN_BLOCK(NAME, WARPS, QUADS, MARKS)                                                       \
-    extern "C" __global__ void __launch_bounds__(WARPS* WARP)                                         \
-        NAME(const float* __restrict__ x, float* __restrict__ y) {                                    \
-        row_in_block<WARPS, QUADS, Marks::MARKS>(x, y);                                               \
-    }
-#define ROWS_IN_TURN(NAME, WARPS, QUADS, BLOCKS)                                                      \
-    extern "C" __global__ void __launch_bounds__(WARPS* WARP, BLOCKS)                                 \
-        NAME(const float* __restrict__ x, float* __restrict__ y, int rows) {                          \
-        rows_in_turn<WARPS, QUADS>(x, y, rows);                                                       \
+        BODY<SIZE, QUADS, Marks::MARKS>(x, y);                                                        \
     }
 
-ROWS_IN_WARPS(row_128_l32q1, 32, 1, NONE)
-ROWS_IN_WARPS(row_128_l16q2, 16, 2, NONE)
-ROWS_IN_WARPS(row_128_l8q4, 8, 4, NONE)
+KERNEL(row_128_l8q4, 256, rows_in_warps, 8, 4, NONE)
+KERNEL(row_128_l32q1, 256, rows_in_warps, 32, 1, NONE)
+KERNEL(row_128_w1q1_c, 32, row_counted, 1, 1, NONE)
 
-ROWS_IN_WARPS(row_1024_w1q8, 32, 8, NONE)
-ROWS_IN_WARPS(row_1024_w1q8_s, 32, 8, STORES)
-ROWS_IN_WARPS(row_1024_w1q8_ls, 32, 8, BOTH)
-ROW_IN_BLOCK(row_1024_w2q4, 2, 4, NONE)
-ROW_IN_BLOCK(row_1024_w2q4_s, 2, 4, STORES)
-ROW_IN_BLOCK(row_1024_w2q4_l, 2, 4, LOADS)
-ROW_IN_BLOCK(row_1024_w2q4_ls, 2, 4, BOTH)
-ROW_IN_BLOCK(row_1024_w4q2, 4, 2, NONE)
-ROW_IN_BLOCK(row_1024_w4q2_ls, 4, 2, BOTH)
-ROW_IN_BLOCK(row_1024_w8q1, 8, 1, NONE)
-ROWS_IN_TURN(row_1024_w2q4_p, 2, 4, 16)
+KERNEL(row_1024_w2q4_ls, 64, row_in_block, 2, 4, BOTH)
+KERNEL(row_1024_w4q2_ls, 128, row_in_block, 4, 2, BOTH)
+KERNEL(row_1024_w4q2_ls_c, 128, row_counted, 4, 2, BOTH)
 
-ROW_IN_BLOCK(row_4096_w4q8_ls, 4, 8, BOTH)
-ROW_IN_BLOCK(row_4096_w8q4, 8, 4, NONE)
-ROW_IN_BLOCK(row_4096_w8q4_s, 8, 4, STORES)
-ROW_IN_BLOCK(row_4096_w8q4_l, 8, 4, LOADS)
-ROW_IN_BLOCK(row_4096_w8q4_ls, 8, 4, BOTH)
-ROW_IN_BLOCK(row_4096_w16q2_ls, 16, 2, BOTH)
-ROWS_IN_TURN(row_4096_w8q4_p, 8, 4, 4)
+KERNEL(row_4096_w8q4, 256, row_in_block, 8, 4, NONE)
+KERNEL(row_4096_w4q8_ls, 128, row_in_block, 4, 8, BOTH)
 
 constexpr int HELD = 16;
 

@@ -36,7 +36,7 @@ QUEUE_COUNTERS = 128
 WORKERS = {"persistent": 6}
 # Of dataflow: a block's groups of threads, the tiles of a group, the rows of a block, the blocks of a cluster.
 # As in kernels/tiled/dataflow.cu.
-GROUPS, DEPTH, PIECES, CLUSTER = 2, 4, 2, 8
+GROUPS, DEPTH, PIECES, CLUSTER = 2, 5, 2, 4
 SLOTS = GROUPS * DEPTH
 PHASED, QUEUE = np.int32(0), np.int32(1)
 LARGEST = float(np.finfo(np.float64).max)

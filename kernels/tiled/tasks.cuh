@@ -22,6 +22,12 @@ constexpr int HELD = TILE / THREADS;
 constexpr int QUADS = HELD / 4;
 constexpr int NONE = -1;  // no tile
 
+#ifdef NSIGHT_SUITE_TRACE
+constexpr bool TRACED = true;
+#else
+constexpr bool TRACED = false;
+#endif
+
 // Numbers of the stages in a trace.
 constexpr unsigned STAGE_A = 0, STAGE_B = 1, STAGE_C = 2;
 
@@ -147,7 +153,5 @@ __device__ inline void normalise_tile(const float (&held)[HELD], Scale scale, fl
 // The end of a task of a block, for who reads the clock next: nothing but a traced build needs all threads
 // there.
 __device__ inline void end_together() {
-#ifdef NSIGHT_SUITE_TRACE
-    __syncthreads();
-#endif
+    if (TRACED) __syncthreads();
 }

@@ -4,7 +4,7 @@
 -- variant        name of the variant
 -- shape          name of the problem size
 -- invocation     ordinal of the invocation, from 0
--- workers        blocks that ran a task
+-- workers        blocks, or groups of a block, that ran a task
 -- a              tasks of stage A recorded: summaries of tiles
 -- b              tasks of stage B recorded: combinations of rows
 -- b_early        of these, begun before the last A had ended

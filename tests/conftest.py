@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import signal
 from pathlib import Path
 
 import pytest
 from synthetic_run import make_run
 
 from nsight_suite.runfolder import RunFolder
+
+# A worker of pytest-xdist ignores Ctrl-C, and so would every process that a test starts and interrupts.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 RECORDED = Path(__file__).resolve().parent.parent / "examples" / "row-h200"
 

@@ -225,9 +225,11 @@ def test_reports_of_a_run_make_the_same_run(tmp_path: Path, made_elsewhere: RunF
     assert {key: info[key] for key in ("run_id", "state", "cases", "passes", "quick")} == {
         key: original[key] for key in ("run_id", "state", "cases", "passes", "quick")
     }
-    assert {path.name: path.read_bytes() for path in run.reports.iterdir()} == {
-        path.name: path.read_bytes() for path in made_elsewhere.reports.iterdir()
-    }
+    made, brought = (
+        {path.relative_to(one.reports): path.read_bytes() for path in one.reports.rglob("*") if path.is_file()}
+        for one in (run, made_elsewhere)
+    )
+    assert made == brought
 
 
 def test_loose_reports_make_a_run_that_knows_what_it_does_not_know(

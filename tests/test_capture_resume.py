@@ -45,6 +45,12 @@ def hanging_in(name: str, folder: Path) -> Iterator[subprocess.Popen[bytes]]:
             process.kill()
 
 
+def files_of(run: RunFolder) -> dict[str, bytes]:
+    """Every report, by its path."""
+    files = (path for path in run.reports.rglob("*") if path.is_file())
+    return {path.relative_to(run.reports).as_posix(): path.read_bytes() for path in files}
+
+
 def contents(run: RunFolder) -> dict[str, object]:
     """Everything that must be the same in an interrupted and an uninterrupted run."""
     info = run.read_run()
@@ -57,7 +63,7 @@ def contents(run: RunFolder) -> dict[str, object]:
         )
         for name, record in run.pass_records().items()
     }
-    reports = {path.name: path.read_bytes() for path in run.reports.iterdir()}
+    reports = files_of(run)
     return {"state": info["state"], "cases": info["cases"], "records": records, "reports": reports}
 
 

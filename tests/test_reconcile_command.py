@@ -19,8 +19,9 @@ LARGE = "row:fused:graph:4096x4096"
 
 
 def test_clean_run_exits_0_with_a_verdict_for_every_case(
-    synthetic_run: RunFolder, capsys: pytest.CaptureFixture[str]
+    synthetic_run: RunFolder, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("COLUMNS", "110")
     assert main([str(synthetic_run.path)]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].split() == ["case", "counts", "completeness", "order", "time", "traffic", "limits"]

@@ -7,14 +7,20 @@ has its own panel, from zero on its own scale.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from nsight_suite.errors import CannotAnswer
-from nsight_suite.figurestyle import BLACK, SUBMISSION_HATCHES, beside, microseconds, titled, variant_colours
+from nsight_suite.figurestyle import (
+    SUBMISSION_HATCHES,
+    bar_with_span,
+    origin,
+    titled,
+    told_range,
+    variant_colours,
+)
 
 NAME = "jobs-completion"
 EXPERIMENTS = ("jobs",)
@@ -51,7 +57,8 @@ def _panel(axes: Axes, rows: pd.DataFrame, colours: Mapping[str, str], labelled:
         for submission, hatch in SUBMISSION_HATCHES.items():
             own = rows[(rows["variant"] == variant) & (rows["submission"] == submission)]
             for row in own.to_dict("records"):
-                _bar(axes, row, place, colours[variant], hatch)
+                span = row["p10_ns"], row["p90_ns"]
+                bar_with_span(axes, place, colours[variant], hatch, value_ns=row["median_ns"], span_ns=span)
                 places.append(place)
                 labels.append(f"{variant} {submission}")
                 place += 1.0
@@ -63,24 +70,6 @@ def _panel(axes: Axes, rows: pd.DataFrame, colours: Mapping[str, str], labelled:
     axes.set_xlabel("µs")
 
 
-def _bar(axes: Axes, row: Mapping[Any, Any], place: float, colour: str, hatch: str) -> None:
-    axes.barh(
-        place,
-        row["median_ns"] / 1e3,
-        height=0.82,
-        facecolor="white" if hatch else colour,
-        edgecolor=colour,
-        hatch=hatch,
-        linewidth=1.2,
-    )
-    quantiles = [row["p10_ns"] / 1e3, row["p90_ns"] / 1e3]
-    for line, width in (("white", 3.4), (BLACK, 1.4)):  # white below, to stand out on a dark bar
-        axes.plot(
-            quantiles, [place] * 2, "|-", color=line, markersize=7, markeredgewidth=width, linewidth=width
-        )
-    beside(axes, max(row["p90_ns"], row["median_ns"]) / 1e3, place, microseconds(row["median_ns"]))
-
-
 def _title(shape: str, iterations: pd.DataFrame) -> str:
     own = iterations[(iterations["shape"] == shape) & iterations["jobs"].notna()]
     if own.empty:
@@ -90,12 +79,7 @@ def _title(shape: str, iterations: pd.DataFrame) -> str:
 
 
 def _caption(tables: Mapping[str, pd.DataFrame], completion: pd.DataFrame) -> str:
-    fewest, most = int(completion["samples"].min()), int(completion["samples"].max())
-    samples = f"{most}" if fewest == most else f"{fewest} to {most}"
-    devices = "; ".join(
-        f"{row['name']}, driver {row['driver_version']}" for row in tables["device"].to_dict("records")
-    )
-    run = ", ".join(tables["run"]["run_id"].astype(str))
+    samples = told_range(completion["samples"])
     return (
         "Bar and number: median in µs from just before submission to the return of stream synchronisation, "
         "unprofiled; queue's includes the memset of its counter. Line over the bar: p10 to p90 of "
@@ -103,5 +87,5 @@ def _caption(tables: Mapping[str, pd.DataFrame], completion: pd.DataFrame) -> st
         "one captured CUDA graph. The distributions do unequal work and have their own scales, from zero: "
         "compare inside a panel only. Every kernel runs under an artificial reservation of shared memory that "
         "leaves one block to a multiprocessor.\n"
-        f"{devices or 'device not recorded'}. Run {run}."
+        f"{origin(tables)}"
     )

@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
 from nsight_suite.errors import CannotAnswer
-from nsight_suite.figurestyle import BLACK, BLUE, GREY, ORANGE, titled
+from nsight_suite.figurestyle import BLACK, BLUE, GREY, ORANGE, origin, titled
 
 NAME = "jobs-multiprocessors"
 EXPERIMENTS = ("jobs",)
@@ -98,15 +98,11 @@ def _title(variant: str, tasks: pd.DataFrame) -> str:
 
 
 def _caption(tables: Mapping[str, pd.DataFrame]) -> str:
-    devices = "; ".join(
-        f"{row['name']}, driver {row['driver_version']}" for row in tables["device"].to_dict("records")
-    )
-    run = ", ".join(tables["run"]["run_id"].astype(str))
     return (
         "One traced invocation per panel, by the device's global timer. Dashed: the end of the last stage A; a "
         "B that began before it began early, which is no speed-up by itself. Each panel has its own time "
         "scale: compare order and gaps, not lengths. An instrumented build, never timed: for durations see the "
         "figure of host completion. Every kernel runs under an artificial reservation of shared memory that "
         "leaves one block to a multiprocessor.\n"
-        f"{devices or 'device not recorded'}. Run {run}."
+        f"{origin(tables)}"
     )

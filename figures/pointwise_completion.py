@@ -15,7 +15,16 @@ from matplotlib.patheffects import withStroke
 from matplotlib.ticker import FuncFormatter, NullLocator
 
 from nsight_suite.errors import CannotAnswer
-from nsight_suite.figurestyle import BLACK, GREY, SUBMISSION_HATCHES, microseconds, titled, variant_colours
+from nsight_suite.figurestyle import (
+    BLACK,
+    GREY,
+    SUBMISSION_HATCHES,
+    microseconds,
+    origin,
+    titled,
+    told_range,
+    variant_colours,
+)
 
 NAME = "pointwise-completion"
 EXPERIMENTS = ("pointwise",)
@@ -106,16 +115,11 @@ def _scales(axes: Axes, completion: pd.DataFrame) -> None:
 
 
 def _caption(tables: Mapping[str, pd.DataFrame], completion: pd.DataFrame) -> str:
-    fewest, most = int(completion["samples"].min()), int(completion["samples"].max())
-    samples = f"{most}" if fewest == most else f"{fewest} to {most}"
-    devices = "; ".join(
-        f"{row['name']}, driver {row['driver_version']}" for row in tables["device"].to_dict("records")
-    )
-    run = ", ".join(tables["run"]["run_id"].astype(str))
+    samples = told_range(completion["samples"])
     return (
         "Point and number: median in µs from just before submission to the return of stream synchronisation, "
         f"unprofiled. Upright line: p10 to p90 of {samples} repeated samples, not a confidence interval. Grey: "
         "the other panels. All panels share both axes, which are logarithmic. Inputs are the same in every "
         "invocation, so that arrays which fit the L2 cache are found there.\n"
-        f"{devices or 'device not recorded'}. Run {run}."
+        f"{origin(tables)}"
     )

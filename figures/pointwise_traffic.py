@@ -16,7 +16,7 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
 from nsight_suite.errors import CannotAnswer
-from nsight_suite.figurestyle import BLACK, GREY, ORANGE, PURPLE, SKY, beside, titled
+from nsight_suite.figurestyle import BLACK, GREY, ORANGE, PURPLE, SKY, beside, origin, titled
 
 NAME = "pointwise-traffic"
 EXPERIMENTS = ("pointwise",)
@@ -161,14 +161,11 @@ def _legend(axes: Axes, looks: Mapping[str, tuple[str, Look]]) -> None:
 
 
 def _caption(tables: Mapping[str, pd.DataFrame]) -> str:
-    devices = "; ".join(
-        f"{row['name']}, driver {row['driver_version']}" for row in tables["device"].to_dict("records")
-    )
     return (
         "Bytes are of graph submissions, medians over the profiled invocations. Every row has its own scale, "
         "which its two byte panels share, and every panel starts at zero: compare lengths inside a row only. "
         "Logical bytes are not DRAM bytes: what fits the L2 cache need not leave it, and warm invocations find "
         "their inputs there. Flushed counts miss what is written back after a kernel has ended: do not read "
         "them as the bytes that a variant writes.\n"
-        f"{devices or 'device not recorded'}. Run {', '.join(tables['run']['run_id'].astype(str))}."
+        f"{origin(tables)}"
     )

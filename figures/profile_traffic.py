@@ -15,7 +15,7 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
 from nsight_suite.errors import CannotAnswer
-from nsight_suite.figurestyle import BLACK, GREY, ORANGE, PURPLE, SKY, beside, titled
+from nsight_suite.figurestyle import BLACK, GREY, ORANGE, PURPLE, SKY, beside, origin, titled
 
 NAME = "profile-traffic"
 EXPERIMENTS = ("row",)
@@ -170,12 +170,9 @@ def _legend(axes: Axes, looks: Mapping[str, Look]) -> None:
 
 
 def _caption(tables: Mapping[str, pd.DataFrame]) -> str:
-    devices = "; ".join(
-        f"{row['name']}, driver {row['driver_version']}" for row in tables["device"].to_dict("records")
-    )
     return (
         "Bytes are of graph submissions, medians over the profiled invocations; the two byte "
         "panels share one scale, and every panel starts at zero. Bytes with flushed caches say nothing of warm "
         "caches, and logical bytes are not DRAM bytes.\n"
-        f"{devices or 'device not recorded'}. Run {', '.join(tables['run']['run_id'].astype(str))}."
+        f"{origin(tables)}"
     )

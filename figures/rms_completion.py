@@ -15,15 +15,14 @@ from matplotlib.figure import Figure
 
 from nsight_suite.errors import CannotAnswer
 from nsight_suite.figurestyle import (
-    BLACK,
     BLUE,
     GREEN,
     GREY,
     SUBMISSION_HATCHES,
     VERMILLION,
-    beside,
-    microseconds,
+    bar_with_span,
     titled,
+    told_range,
 )
 
 NAME = "rms-completion"
@@ -74,20 +73,9 @@ def _panel(axes: Axes, means: pd.DataFrame, labelled: bool) -> None:
         place += 0.0 if last_variant is None else 1.0 if row["variant"] == last_variant else 1.35
         last_variant = row["variant"]
         colour, hatch = COLOURS[row["variant"]], SUBMISSION_HATCHES.get(row["submission"], "")
-        axes.barh(
-            place,
-            row["mean_ns"] / 1e3,
-            height=0.82,
-            facecolor="white" if hatch else colour,
-            edgecolor=colour,
-            hatch=hatch,
-            linewidth=1.2,
-        )
-        span = [row["low_ns"] / 1e3, row["high_ns"] / 1e3]
-        for ink, width in (("white", 3.4), (BLACK, 1.4)):  # white below, to stand out on a dark bar
-            axes.plot(span, [place] * 2, "|-", color=ink, markersize=7, markeredgewidth=width, linewidth=width)
+        span = row["low_ns"], row["high_ns"]
         mark = " ◀ pilot" if row["chosen"] is True else ""
-        beside(axes, max(row["high_ns"], row["mean_ns"]) / 1e3, place, microseconds(row["mean_ns"]) + mark)
+        bar_with_span(axes, place, colour, hatch, value_ns=row["mean_ns"], span_ns=span, words=mark)
         places.append(place)
         labels.append(f"{row['variant']} {row['submission']}")
     axes.set_yticks(places, labels if labelled else [""] * len(places))
@@ -97,8 +85,7 @@ def _panel(axes: Axes, means: pd.DataFrame, labelled: bool) -> None:
 
 
 def _caption(tables: Mapping[str, pd.DataFrame], means: pd.DataFrame) -> str:
-    fewest, most = int(means["sessions"].min()), int(means["sessions"].max())
-    sessions = f"{most}" if fewest == most else f"{fewest} to {most}"
+    sessions = told_range(means["sessions"])
     samples = int(means["samples"].min())
     return (
         "The operator is softmax(x / sqrt(mean(x²) + 1e-5)), not ordinary softmax. Bar and number: mean over "

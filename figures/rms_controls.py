@@ -13,7 +13,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from nsight_suite.errors import CannotAnswer
-from nsight_suite.figurestyle import BLACK, BLUE, GREEN, ORANGE, VERMILLION, titled
+from nsight_suite.figurestyle import BLACK, BLUE, GREEN, ORANGE, VERMILLION, origin, titled
 
 NAME = "rms-controls"
 EXPERIMENTS = ("rms",)
@@ -88,14 +88,11 @@ def _panel(axes: Axes, controls: pd.DataFrame) -> None:
 
 def _caption(tables: Mapping[str, pd.DataFrame], controls: pd.DataFrame) -> str:
     sessions = int(controls["sessions"].max())
-    devices = "; ".join(
-        f"{row['name']}, driver {row['driver_version']}" for row in tables["device"].to_dict("records")
-    )
     return (
         "Dot and number: control minus its form, host completion, paired by round inside a session, median per "
         f"session, mean of {sessions} session(s); in brackets, against the form's own median. Line: from the "
         "smallest to the largest of the sessions' medians, not a confidence interval. Filled: stream; open: "
         "graph. Left of zero the control is faster. The retention controls run the same machine code at the "
         "same launch shape and with the same shared memory. Each panel has its own scale.\n"
-        f"{devices or 'device not recorded'}. Run {', '.join(tables['run']['run_id'].astype(str))}."
+        f"{origin(tables)}"
     )

@@ -14,7 +14,14 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from nsight_suite.errors import CannotAnswer
-from nsight_suite.figurestyle import BLACK, SUBMISSION_HATCHES, beside, microseconds, titled, variant_colours
+from nsight_suite.figurestyle import (
+    SUBMISSION_HATCHES,
+    bar_with_span,
+    origin,
+    titled,
+    told_range,
+    variant_colours,
+)
 
 NAME = "row-completion"
 EXPERIMENTS = ("row",)
@@ -67,24 +74,9 @@ def _panel(axes: Axes, rows: pd.DataFrame, colours: Mapping[str, str], labelled:
     for row in rows.to_dict("records"):
         place += 0.0 if last_variant is None else 1.0 if row["variant"] == last_variant else 1.35
         last_variant = row["variant"]
-        graph = bool(SUBMISSION_HATCHES.get(row["submission"]))
-        colour = colours[row["variant"]]
-        axes.barh(
-            place,
-            row["median_ns"] / 1e3,
-            height=0.82,
-            facecolor="white" if graph else colour,
-            edgecolor=colour,
-            hatch=SUBMISSION_HATCHES.get(row["submission"]),
-            linewidth=1.2,
-        )
-        quantiles = [row["p10_ns"] / 1e3, row["p90_ns"] / 1e3]
-        for colour, width in (("white", 3.4), (BLACK, 1.4)):  # white below, to stand out on a dark bar
-            axes.plot(
-                quantiles, [place] * 2, "|-", color=colour, markersize=7, markeredgewidth=width, linewidth=width
-            )
-        right = max(row["p90_ns"], row["median_ns"]) / 1e3
-        beside(axes, right, place, microseconds(row["median_ns"]))
+        hatch, colour = SUBMISSION_HATCHES.get(row["submission"], ""), colours[row["variant"]]
+        span = row["p10_ns"], row["p90_ns"]
+        bar_with_span(axes, place, colour, hatch, value_ns=row["median_ns"], span_ns=span)
         places.append(place)
         labels.append(f"{row['variant']} {row['submission']}")
     axes.set_yticks(places, labels if labelled else [""] * len(places))
@@ -95,16 +87,11 @@ def _panel(axes: Axes, rows: pd.DataFrame, colours: Mapping[str, str], labelled:
 
 
 def _caption(tables: Mapping[str, pd.DataFrame], completion: pd.DataFrame) -> str:
-    fewest, most = int(completion["samples"].min()), int(completion["samples"].max())
-    samples = f"{most}" if fewest == most else f"{fewest} to {most}"
-    devices = "; ".join(
-        f"{row['name']}, driver {row['driver_version']}" for row in tables["device"].to_dict("records")
-    )
-    run = ", ".join(tables["run"]["run_id"].astype(str))
+    samples = told_range(completion["samples"])
     return (
         "Bar and number: median in µs from just before submission to the return of stream synchronisation, "
         f"unprofiled. Line over the bar: p10 to p90 of {samples} repeated samples, not a confidence interval. "
         "Solid: ordinary launches; hatched: replay of one captured CUDA graph. Every panel starts at zero and "
         "has its own scale: compare lengths inside a panel only.\n"
-        f"{devices or 'device not recorded'}. Run {run}."
+        f"{origin(tables)}"
     )

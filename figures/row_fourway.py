@@ -14,7 +14,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from nsight_suite.errors import CannotAnswer
-from nsight_suite.figurestyle import BLACK, BLUE, VERMILLION, beside, microseconds, titled
+from nsight_suite.figurestyle import BLACK, BLUE, VERMILLION, beside, microseconds, origin, titled
 
 NAME = "row-fourway"
 EXPERIMENTS = ("row",)
@@ -87,14 +87,11 @@ def _against(by_round: pd.DataFrame, place: int) -> str:
 
 
 def _caption(tables: Mapping[str, pd.DataFrame]) -> str:
-    devices = "; ".join(
-        f"{row['name']}, driver {row['driver_version']}" for row in tables["device"].to_dict("records")
-    )
     return (
         "Host completion of one unprofiled invocation. Bar and number: median; strokes: every raw sample. "
         "Faster and slower are against the ordinary launches of four kernels: the median of the ratios by "
         "round. Fusion and graph replay are complementary, not successive guaranteed gains: each is measured "
         "alone and together, and which matters depends on the shape. Every panel starts at zero and has its "
         "own scale.\n"
-        f"{devices or 'device not recorded'}. Run {', '.join(tables['run']['run_id'].astype(str))}."
+        f"{origin(tables)}"
     )

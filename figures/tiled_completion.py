@@ -13,7 +13,14 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from nsight_suite.errors import CannotAnswer
-from nsight_suite.figurestyle import BLACK, SUBMISSION_HATCHES, beside, microseconds, titled, variant_colours
+from nsight_suite.figurestyle import (
+    SUBMISSION_HATCHES,
+    bar_with_span,
+    origin,
+    titled,
+    told_range,
+    variant_colours,
+)
 
 NAME = "tiled-completion"
 EXPERIMENTS = ("tiled",)
@@ -88,22 +95,9 @@ def _apart(completion: pd.DataFrame) -> bool:
 def _bars(axes: Axes, rows: pd.DataFrame, labels: list[str]) -> None:
     colours = variant_colours(VARIANTS)
     for place, row in enumerate(rows.to_dict("records")):
-        hatch, colour = SUBMISSION_HATCHES.get(row["submission"]), colours[row["variant"]]
-        axes.barh(
-            place,
-            row["median_ns"] / 1e3,
-            height=0.82,
-            facecolor="white" if hatch else colour,
-            edgecolor=colour,
-            hatch=hatch,
-            linewidth=1.2,
-        )
-        quantiles = [row["p10_ns"] / 1e3, row["p90_ns"] / 1e3]
-        for line, width in (("white", 3.4), (BLACK, 1.4)):  # white below, to stand out on a dark bar
-            axes.plot(
-                quantiles, [place] * 2, "|-", color=line, markersize=7, markeredgewidth=width, linewidth=width
-            )
-        beside(axes, max(quantiles[1], row["median_ns"] / 1e3), place, microseconds(row["median_ns"]))
+        hatch, colour = SUBMISSION_HATCHES.get(row["submission"], ""), colours[row["variant"]]
+        span = row["p10_ns"], row["p90_ns"]
+        bar_with_span(axes, place, colour, hatch, value_ns=row["median_ns"], span_ns=span)
     axes.set_yticks(range(len(labels)), labels)
     axes.invert_yaxis()
     if len(rows):
@@ -112,11 +106,7 @@ def _bars(axes: Axes, rows: pd.DataFrame, labels: list[str]) -> None:
 
 
 def _caption(tables: Mapping[str, pd.DataFrame], completion: pd.DataFrame, apart: bool) -> str:
-    fewest, most = int(completion["samples"].min()), int(completion["samples"].max())
-    samples = f"{most}" if fewest == most else f"{fewest} to {most}"
-    devices = "; ".join(
-        f"{row['name']}, driver {row['driver_version']}" for row in tables["device"].to_dict("records")
-    )
+    samples = told_range(completion["samples"])
     scales = "Every panel starts at zero and has its own scale: compare lengths inside a panel only. "
     if apart:
         scales += "The queue takes so much longer that it stands apart, on scales of its own. "
@@ -125,5 +115,5 @@ def _caption(tables: Mapping[str, pd.DataFrame], completion: pd.DataFrame, apart
         f"unprofiled. Line over the bar: p10 to p90 of {samples} repeated samples, not a confidence interval. "
         f"Solid: ordinary launches; hatched: replay of one captured CUDA graph. {scales}"
         "Balanced and ragged have as many rows, tiles and elements; `queue` is a deliberately small runtime.\n"
-        f"{devices or 'device not recorded'}. Run {', '.join(tables['run']['run_id'].astype(str))}."
+        f"{origin(tables)}"
     )

@@ -13,7 +13,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from nsight_suite.errors import CannotAnswer
-from nsight_suite.figurestyle import BLACK, BLUE, GREEN, VERMILLION, microseconds, titled
+from nsight_suite.figurestyle import BLACK, BLUE, GREEN, VERMILLION, microseconds, origin, titled
 
 NAME = "tiled-fourway"
 EXPERIMENTS = ("tiled",)
@@ -89,14 +89,11 @@ def _against(by_round: pd.DataFrame, place: int) -> str:
 
 
 def _caption(tables: Mapping[str, pd.DataFrame]) -> str:
-    devices = "; ".join(
-        f"{row['name']}, driver {row['driver_version']}" for row in tables["device"].to_dict("records")
-    )
     return (
         "Host completion of one unprofiled invocation. Mark and number: median; strokes: every raw sample. "
         "Faster and slower are against the ordinary launches of three kernels: the median of the ratios by "
         "round. All panels share one logarithmic scale. Fusion and graph replay are complementary, not "
         "successive guaranteed gains. The queue is a deliberately small runtime, not a model-scale "
         "megakernel.\n"
-        f"{devices or 'device not recorded'}. Run {', '.join(tables['run']['run_id'].astype(str))}."
+        f"{origin(tables)}"
     )

@@ -14,7 +14,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from nsight_suite.errors import CannotAnswer
-from nsight_suite.figurestyle import BLACK, BLUE, ORANGE, VERMILLION, titled
+from nsight_suite.figurestyle import BLACK, BLUE, ORANGE, VERMILLION, origin, titled
 
 NAME = "tiled-order"
 EXPERIMENTS = ("tiled",)
@@ -99,13 +99,10 @@ def _panel(axes: Axes, tasks: pd.DataFrame) -> None:
 
 
 def _caption(tables: Mapping[str, pd.DataFrame]) -> str:
-    devices = "; ".join(
-        f"{row['name']}, driver {row['driver_version']}" for row in tables["device"].to_dict("records")
-    )
     return (
         "One replay of each variant's graph by an instrumented build; a piece per task, from its start to its "
         "end by the device's global timer. Early: begun before the last A of the invocation had ended. Every "
         "panel has its own time scale, and the times are those of the instrumented build: compare orders, not "
         "lengths. An earlier start of consumers is not a speed-up.\n"
-        f"{devices or 'device not recorded'}. Run {', '.join(tables['run']['run_id'].astype(str))}."
+        f"{origin(tables)}"
     )

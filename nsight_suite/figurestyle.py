@@ -7,10 +7,11 @@ a colour says is always said a second time by hatch, marker or text.
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
@@ -69,6 +70,43 @@ def microseconds(duration_ns: float) -> str:
 def beside(axes: Axes, x: float, y: float, text: str) -> None:
     """Write a value just to the right of the end of its bar."""
     axes.annotate(text, (x, y), xytext=(5, 0), textcoords="offset points", va="center", fontsize=10)
+
+
+def bar_with_span(
+    axes: Axes,
+    place: float,
+    colour: str,
+    hatch: str,
+    *,
+    value_ns: float,
+    span_ns: Sequence[float],
+    words: str = "",
+) -> None:
+    """A horizontal bar of a duration at `place`, its span (low, high) as a line over it, its value beside it.
+
+    A hatched bar is hollow. `words` stand behind the value. Durations in ns are drawn in µs.
+    """
+    face = "white" if hatch else colour
+    axes.barh(place, value_ns / 1e3, height=0.82, facecolor=face, edgecolor=colour, hatch=hatch, linewidth=1.2)
+    span = [bound / 1e3 for bound in span_ns]
+    for line, width in (("white", 3.4), (BLACK, 1.4)):  # white below, to stand out on a dark bar
+        axes.plot(span, [place] * 2, "|-", color=line, markersize=7, markeredgewidth=width, linewidth=width)
+    beside(axes, max(span_ns[1], value_ns) / 1e3, place, microseconds(value_ns) + words)
+
+
+def told_range(counts: pd.Series[Any]) -> str:
+    """The counts from the smallest to the largest: `21`, or `7 to 21`."""
+    fewest, most = int(counts.min()), int(counts.max())
+    return f"{most}" if fewest == most else f"{fewest} to {most}"
+
+
+def origin(tables: Mapping[str, pd.DataFrame]) -> str:
+    """Where a figure's numbers are from: of the tables `device` (name, driver_version) and `run` (run_id)."""
+    devices = "; ".join(
+        f"{row['name']}, driver {row['driver_version']}" for row in tables["device"].to_dict("records")
+    )
+    run = ", ".join(tables["run"]["run_id"].astype(str))
+    return f"{devices or 'device not recorded'}. Run {run}."
 
 
 def titled(figure: Figure, title: str, caption: str) -> None:

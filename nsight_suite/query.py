@@ -143,15 +143,16 @@ def _copy(asked: _Asked, path: Path) -> None:
 
 def _open(asked: _Asked, writes: Path | None = None) -> tuple[Store, Callable[[], None]]:
     """An open store for the question, and what tells the doubts about the answer."""
-    from nsight_suite.evidence.direct import doubts_about, doubts_of_run, open_report
+    from nsight_suite.evidence.direct import DOUBTS, doubts_about, doubts_of_run, open_report
     from nsight_suite.querying import open_evidence
 
     # Doubts are looked up first: while an answer is on its way, the store answers nothing else.
     if isinstance(asked.source, RunFolder):
         run = asked.source
-        store = open_evidence(run, sql=asked.sql, writes=writes)
         # What the suite itself captured is judged by `reconcile`.
-        of_run = [] if asked.experiment else doubts_of_run(run, store, asked.sql)
+        also = () if asked.experiment else DOUBTS
+        store = open_evidence(run, sql=asked.sql, also=also, writes=writes)
+        of_run = doubts_of_run(store, asked.sql) if also else []
         return store, lambda: _tell_doubts(run.path, run.path, of_run)
     report = asked.source
     store = open_report(report, asked.sql, writes)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 from nsight_suite.evidence.ingested import LooseReport, read_report
 from nsight_suite.evidence.needs import Needs, needs_of
@@ -19,9 +20,7 @@ from nsight_suite.evidence.store import (
     create_shared_views,
     create_tables,
     lock,
-    open_store,
 )
-from nsight_suite.runfolder import RunFolder
 
 _NSYS = ("nsys-sqlite", "nsys-parquet")
 # What changes no answer.
@@ -42,9 +41,8 @@ _OF_NSYS = frozenset(
         *("graph_origin", "process", "overhead"),
     }
 )
-_FINDINGS = (
-    "SELECT DISTINCT f.code, r.format FROM finding AS f LEFT JOIN report AS r ON r.pass = f.pass ORDER BY ALL"
-)
+# The tables that tell the doubts of a run.
+DOUBTS = ("finding", "report")
 # What a range tells of the device: unknown where graphs were replayed inside that were not traced.
 _OF_DEVICE = frozenset({"kernels", "operations", "device_ns", "projected_start_ns", "projected_end_ns"})
 
@@ -86,8 +84,8 @@ def doubts_about(report: LooseReport, store: Store, sql: str) -> list[str]:
     return [code for code in dict.fromkeys(codes) if code not in aside]
 
 
-def doubts_of_run(run: RunFolder, store: Store, sql: str) -> list[str]:
-    """The same of a run that was ingested: by the findings that its reports left in it."""
+def doubts_of_run(store: Store, sql: str) -> list[str]:
+    """The same of a run that was ingested, by the findings that its reports left: its store holds DOUBTS."""
     needs = needs_of(store.connection, sql)
     if needs and ("finding" in needs.tables or not needs.tables):
         return []
@@ -95,10 +93,20 @@ def doubts_of_run(run: RunFolder, store: Store, sql: str) -> list[str]:
     strange = None
     if needs and needs.tables & (_OF_NCU | _OF_NSYS):
         strange = "ncu" if not needs.tables & _OF_NCU else "nsys" if not needs.tables & _OF_NSYS else None
-    with open_store(run, missing_as_empty=True, sql=_FINDINGS).connection as connection:
-        found = connection.execute(_FINDINGS).fetchall()
-    codes = (code for code, form in found if not (strange and form and form.startswith(strange)))
+    forms = {row["pass"]: row["format"] for row in _rows_if_there(store, "report", "pass, format")}
+    codes = (
+        row["code"]
+        for row in _rows_if_there(store, "finding", "code, pass")
+        if not (strange and (forms.get(row["pass"]) or "").startswith(strange))
+    )
     return [code for code in dict.fromkeys(codes) if code not in aside]
+
+
+def _rows_if_there(store: Store, table: str, columns: str) -> list[dict[str, Any]]:
+    """The distinct rows of these columns; none where the table is missing."""
+    if table in store.missing:
+        return []
+    return store.rows(f"SELECT DISTINCT {columns} FROM {table} ORDER BY ALL")
 
 
 def _suffices_alone(report: LooseReport, needs: Needs) -> bool:

@@ -190,20 +190,25 @@ def write_parquet(connection: duckdb.DuckDBPyConnection, folder: Path) -> None:
 
 
 def open_store(
-    run: RunFolder, *, missing_as_empty: bool = False, sql: str | None = None, writes: Path | None = None
+    run: RunFolder,
+    *,
+    missing_as_empty: bool = False,
+    sql: str | None = None,
+    also: Collection[str] = (),
+    writes: Path | None = None,
 ) -> Store:
     """Open the evidence of a run for reading, in memory; nothing is written anywhere, but for the one file
     `writes`, to which an answer may be copied.
 
     A query that reads a missing table fails with the table's reason. With `missing_as_empty` such a table is
     empty instead: only for who looks at `Store.missing` before believing that something is not there. With
-    `sql`, one SELECT, only the tables and views that it reads are opened, which is quicker. Raises UsageError
-    when the run's expected.sql declares something else than it should.
+    `sql`, one SELECT, only the tables and views that it reads, and the tables `also`, are opened, which is
+    quicker. Raises UsageError when the run's expected.sql declares something else than it should.
     """
     connection = answering_connection()
     needs = needs_of(connection, sql) if sql is not None else None
     # expected.sql may read any table; a question that reads none may be about the tables themselves.
-    only = needs.tables if needs and needs.tables and "expected" not in needs.tables else None
+    only = needs.tables.union(also) if needs and needs.tables and "expected" not in needs.tables else None
     missing = {}
     for table in tables().values():
         if only is not None and table.name not in only:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
@@ -84,7 +84,12 @@ class Answer:
 
 
 def open_evidence(
-    run: RunFolder, *, missing_as_empty: bool = False, sql: str | None = None, writes: Path | None = None
+    run: RunFolder,
+    *,
+    missing_as_empty: bool = False,
+    sql: str | None = None,
+    also: Collection[str] = (),
+    writes: Path | None = None,
 ) -> Store:
     """Open the evidence of a run for reading; see `open_store`. Raises CannotAnswer when it has none."""
     if not any(run.evidence.glob("*.parquet")):
@@ -93,7 +98,7 @@ def open_evidence(
             f"Build it from its reports: python -m nsight_suite.evidence {run.path}",
         )
     try:
-        return open_store(run, missing_as_empty=missing_as_empty, sql=sql, writes=writes)
+        return open_store(run, missing_as_empty=missing_as_empty, sql=sql, also=also, writes=writes)
     except DatabaseError as error:
         raise CannotAnswer(
             f"The evidence of {run.path} cannot be opened: {first_line(error)}",

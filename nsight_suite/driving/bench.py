@@ -55,7 +55,8 @@ class Bench:
         self._modules: dict[str, ModuleType] = {}
         self._tools: dict[str, str] = {}
         self._asked: dict[tuple[str, str, int, int], int] = {}
-        self._log = TaskLog(device.cupy_stream) if plan.pass_name == "trace" else None
+        # The task log of the pass `trace`; other passes have none.
+        self.log = TaskLog(device.cupy_stream) if plan.pass_name == "trace" else None
 
     def wait(self) -> None:
         """Wait for the stream. Raises CudaError for whatever went wrong on it."""
@@ -75,19 +76,14 @@ class Bench:
         return self.device.attribute("MAX_SHARED_MEMORY_PER_BLOCK_OPTIN")
 
     @property
-    def log(self) -> TaskLog | None:
-        """The task log of the pass `trace`; other passes have none."""
-        return self._log
-
-    @property
     def task_log(self) -> np.uint64:
         """The argument of kernels that include trace.cuh: the log's address, or a null pointer."""
-        return self._log.argument if self._log else np.uint64(0)
+        return self.log.argument if self.log else np.uint64(0)
 
     def kernels(self, file: str) -> Mapping[str, Kernel]:
         """The kernels of a .cu file in the plan's kernels folder, by name; compiled and recorded once."""
         if file not in self._kernels:
-            options = (*OPTIONS, TRACED) if self._log else OPTIONS
+            options = (*OPTIONS, TRACED) if self.log else OPTIONS
             build = compile_source(self.plan.kernels / file, self.device.architecture, options)
             self._keep(build)
             module = call(driver.cuModuleLoadData, build.cubin)

@@ -65,7 +65,8 @@ def compile_source(source: Path, architecture: str, options: Sequence[str] = OPT
         text = source.read_bytes()
     except OSError as error:
         raise UsageError(f"Cannot read the kernel source {source}: {error.strerror}.") from error
-    headers = _headers(source)
+    found = _headers(source)
+    headers = {header.name: header.included for header in found}
     # Source and headers go in by content, under names of our own: no path of this machine enters the machine
     # code, so the same source gives the same bytes in every folder.
     every_option = (f"-arch={architecture}", *options, *_uncached())
@@ -75,7 +76,7 @@ def compile_source(source: Path, architecture: str, options: Sequence[str] = OPT
         hashed.update(name.encode() + b"\0" + content)
     return Build(
         source,
-        {source.name: text, **_included(source)},
+        {source.name: text, **{header.file: header.text for header in found}},
         architecture,
         every_option,
         hashed.hexdigest(),
@@ -119,23 +120,27 @@ def _uncached() -> tuple[str, ...]:
     return ("--no-cache",) if tuple(call(_nvrtc().nvrtcVersion)) >= (12, 9) else ()
 
 
-def _headers(source: Path) -> dict[str, bytes]:
-    """What may be included, by its name there; `#line` keeps the compiler from naming the working folder."""
-    return {
-        f"{above}{path.name}": f'#line 1 "{place}/{path.name}"\n'.encode() + path.read_bytes()
-        for above, place, path in _header_files(source)
-    }
+@dataclass(frozen=True)
+class _Header:
+    """A file that may be included: by which name, what the compiler is given for it, and the file itself."""
+
+    name: str
+    included: bytes
+    file: str
+    text: bytes
 
 
-def _included(source: Path) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for _, _, path in _header_files(source)}
-
-
-def _header_files(source: Path) -> list[tuple[str, str, Path]]:
-    """The headers of a source's folder and of the one above: what stands before their name, place, file."""
+def _headers(source: Path) -> list[_Header]:
+    """Of a source's folder and of the one above; `#line` keeps the compiler from naming the working folder."""
     folder = source.parent
-    here = [("", f"{_ROOT}/{folder.name}", path) for path in sorted(folder.glob("*.cuh"))]
-    return here + [("../", _ROOT, path) for path in sorted(folder.parent.glob("*.cuh"))]
+    places = [("", f"{_ROOT}/{folder.name}", path) for path in sorted(folder.glob("*.cuh"))]
+    places += [("../", _ROOT, path) for path in sorted(folder.parent.glob("*.cuh"))]
+    found = []
+    for above, place, path in places:
+        text = path.read_bytes()
+        line = f'#line 1 "{place}/{path.name}"\n'.encode()
+        found.append(_Header(f"{above}{path.name}", line + text, path.name, text))
+    return found
 
 
 def _nvrtc() -> Any:

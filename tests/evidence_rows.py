@@ -10,21 +10,26 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
+import pandas as pd
+
 from nsight_suite.evidence.store import Store, create_shared_views, empty_store, insert_rows
-from nsight_suite.querying import run_named
+from nsight_suite.figurefiles import FigureSource
+from nsight_suite.querying import run_named, run_sql
+from nsight_suite.sources import ExperimentSource
 
 Row = dict[str, Any]
 
 
 @contextmanager
-def store_of(tables: Mapping[str, Iterable[Row]]) -> Iterator[Store]:
-    """A store that holds these rows and nothing else."""
+def store_of(tables: Mapping[str, Iterable[Row]], expected: Path | None = None) -> Iterator[Store]:
+    """A store that holds these rows and nothing else, and what the file `expected` declares."""
     with empty_store() as connection:
         for table, rows in tables.items():
             insert_rows(connection, table, rows)
-        create_shared_views(connection)
+        create_shared_views(connection, expected)
         yield Store(connection, {})
 
 
@@ -33,6 +38,17 @@ def ask(query: str, /, **tables: Iterable[Row]) -> list[Row]:
     named = {"range" if table == "ranges" else table: rows for table, rows in tables.items()}
     with store_of(named) as store:
         return run_named(store, query).records()
+
+
+def frames(
+    figure: FigureSource, tables: Mapping[str, Iterable[Row]], experiment: ExperimentSource
+) -> dict[str, pd.DataFrame]:
+    """What a figure of an experiment asks for, over these tables."""
+    with store_of(tables, experiment.expected) as store:
+        return {
+            key: (run_sql(store, text) if " " in text else run_named(store, text, experiment.name)).frame()
+            for key, text in figure.queries.items()
+        }
 
 
 def columns(rows: Iterable[Row], names: str) -> list[tuple[Any, ...]]:

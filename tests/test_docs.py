@@ -10,6 +10,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+from python_files import module_of
 
 from nsight_suite import protocol
 from nsight_suite.__main__ import VERBS
@@ -30,12 +31,7 @@ EXAMPLE = DOCS / "example" / "scale"
 
 @pytest.fixture(scope="module")
 def generator() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("generate", DOCS / "generate.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return module_of(DOCS / "generate.py")
 
 
 def test_generated_pages_are_current(generator: ModuleType) -> None:

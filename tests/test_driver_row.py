@@ -1,12 +1,12 @@
 """The driver of `row`: its fixtures and its reference, against numbers worked by hand."""
 
-import importlib.util
 import subprocess
 import sys
 from types import ModuleType
 
 import numpy as np
 import pytest
+from python_files import module_of
 
 from nsight_suite.driving.validation import generator
 from nsight_suite.protocol import load
@@ -17,12 +17,7 @@ SOURCE = find_experiment("row")
 
 @pytest.fixture(scope="module")
 def row() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("row_driver", SOURCE.driver)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return module_of(SOURCE.driver)
 
 
 def x_of(row: ModuleType, fixture: str, rows: int = 7, columns: int = 781) -> np.ndarray:

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping
+from functools import partial
 from types import ModuleType
 from typing import Any
 
+import evidence_rows
 import numpy as np
-import pandas as pd
 import pytest
+from python_files import module_of
 
 from nsight_suite.driving.build import OPTIONS, compile_source
 from nsight_suite.driving.tasks import TRACED
 from nsight_suite.driving.validation import generator
 from nsight_suite.errors import CannotAnswer, CannotMeasure
-from nsight_suite.evidence.store import Store, create_shared_views, empty_store, insert_rows
-from nsight_suite.figurefiles import FigureSource, figure_sources
+from nsight_suite.figurefiles import figure_sources
 from nsight_suite.protocol import load
 from nsight_suite.querying import find_query, run_named, run_sql
 from nsight_suite.sources import find_experiment
@@ -38,12 +37,7 @@ Row = dict[str, Any]
 
 @pytest.fixture(scope="module")
 def driver() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("jobs_driver", SOURCE.driver)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return module_of(SOURCE.driver)
 
 
 def given(driver: ModuleType, fixture: str, parameters: Mapping[str, int]) -> Mapping[str, np.ndarray]:
@@ -311,13 +305,8 @@ def case_rows() -> list[Row]:
 DEVICE = [{"pass": "timing", "name": "NVIDIA H200", "multiprocessors": 132, "driver_version": "580"}]
 
 
-@contextmanager
-def store_of(tables: Mapping[str, Iterable[Row]]) -> Iterator[Store]:
-    with empty_store() as connection:
-        for table, rows in tables.items():
-            insert_rows(connection, table, rows)
-        create_shared_views(connection, SOURCE.expected)
-        yield Store(connection, {})
+store_of = partial(evidence_rows.store_of, expected=SOURCE.expected)
+frames = partial(evidence_rows.frames, experiment=SOURCE)
 
 
 def ask(name: str, **tables: Iterable[Row]) -> list[Row]:
@@ -450,14 +439,6 @@ def test_queries_document_their_columns_and_take_an_empty_store(name: str) -> No
 
 
 # Figures
-
-
-def frames(source: FigureSource, tables: Mapping[str, Iterable[Row]]) -> dict[str, pd.DataFrame]:
-    with store_of(tables) as store:
-        return {
-            key: (run_sql(store, text) if " " in text else run_named(store, text, "jobs")).frame()
-            for key, text in source.queries.items()
-        }
 
 
 def titles(figure: Any) -> list[str]:

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
+from functools import partial
 from types import ModuleType
 from typing import Any
 
+import evidence_rows
 import numpy as np
-import pandas as pd
 import pytest
+from python_files import module_of
 
 from nsight_suite.driving.build import compile_source
 from nsight_suite.driving.validation import generator
 from nsight_suite.errors import CannotAnswer, CannotMeasure
-from nsight_suite.evidence.store import Store, create_shared_views, empty_store, insert_rows
-from nsight_suite.figurefiles import FigureSource, figure_sources
+from nsight_suite.figurefiles import figure_sources
 from nsight_suite.protocol import load
 from nsight_suite.querying import find_query, run_named, run_sql
 from nsight_suite.sources import find_experiment
@@ -35,12 +34,7 @@ Row = dict[str, Any]
 
 @pytest.fixture(scope="module")
 def driver() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("pointwise_driver", SOURCE.driver)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return module_of(SOURCE.driver)
 
 
 def x_of(driver: ModuleType, fixture: str, elements: int = 4096) -> np.ndarray:
@@ -231,13 +225,8 @@ PASSES = [
 ]
 
 
-@contextmanager
-def store_of(tables: Mapping[str, Iterable[Row]]) -> Iterator[Store]:
-    with empty_store() as connection:
-        for table, rows in tables.items():
-            insert_rows(connection, table, rows)
-        create_shared_views(connection, SOURCE.expected)
-        yield Store(connection, {})
+store_of = partial(evidence_rows.store_of, expected=SOURCE.expected)
+frames = partial(evidence_rows.frames, experiment=SOURCE)
 
 
 def test_each_case_declares_its_kernels_nodes_and_bytes() -> None:
@@ -300,14 +289,6 @@ def test_the_query_documents_its_columns_and_takes_an_empty_store() -> None:
 
 
 # Figures
-
-
-def frames(source: FigureSource, tables: Mapping[str, Iterable[Row]]) -> dict[str, pd.DataFrame]:
-    with store_of(tables) as store:
-        return {
-            key: (run_sql(store, text) if " " in text else run_named(store, text, "pointwise")).frame()
-            for key, text in source.queries.items()
-        }
 
 
 def samples() -> list[Row]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import math
 from collections import defaultdict
 from pathlib import Path
@@ -13,6 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from evidence_rows import columns, store_of
+from python_files import module_of
 
 from nsight_suite.driving.build import Build, compile_source
 from nsight_suite.driving.validation import generator
@@ -46,12 +46,7 @@ LOCAL = ["local_statistics", "local_sums", "local_normalise"]
 
 @pytest.fixture(scope="module")
 def rms() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("rms_driver", SOURCE.driver)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return module_of(SOURCE.driver)
 
 
 @pytest.fixture(scope="module")
@@ -554,11 +549,7 @@ def test_the_graph_has_the_direct_edges_and_is_no_launch_graph() -> None:
 
 
 def test_the_nodes_of_the_graph_need_each_other_as_the_operator_says() -> None:
-    module = importlib.util.spec_from_file_location("rms_graph", data_root() / "figures" / "rms_graph.py")
-    assert module is not None
-    assert module.loader is not None
-    graph = importlib.util.module_from_spec(module)
-    module.loader.exec_module(graph)
+    graph = module_of(data_root() / "figures" / "rms_graph.py")
     needs = defaultdict(set)
     for begin, end, _, _ in graph.EDGES:
         needs[end].add(begin)

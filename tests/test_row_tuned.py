@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
 from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from python_files import module_of
 
 from nsight_suite.driving.build import Build, compile_source, write_build
 from nsight_suite.driving.disassembly import disassemble, find_disassembler
@@ -28,16 +27,7 @@ MOST_ROWS = 512
 Floats = NDArray[np.float32]
 
 
-def imported(path: Path) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(f"row_{path.stem}", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-RULE = imported(SOURCE.with_suffix(".py"))
+RULE = module_of(SOURCE.with_suffix(".py"))
 
 
 @pytest.fixture(scope="module")
@@ -212,7 +202,7 @@ def softmax_counted(x: Floats, warps: int, random: np.random.Generator) -> Float
 @pytest.mark.parametrize("fixture", [*PROTOCOL.fixtures, PROTOCOL.held_out])
 @pytest.mark.parametrize("name", SHAPES)
 def test_the_arithmetic_holds_the_tolerances(name: str, fixture: str) -> None:
-    row = imported(find_experiment("row").driver)
+    row = module_of(find_experiment("row").driver)
     parameters = dict(SHAPES[name].parameters)
     parameters["rows"] = min(parameters["rows"], MOST_ROWS)
     given = row.inputs(fixture, parameters, generator(PROTOCOL.seed, fixture, name))
@@ -233,7 +223,7 @@ def test_the_arithmetic_holds_the_tolerances(name: str, fixture: str) -> None:
 
 @pytest.mark.parametrize(("way", "warps"), [(softmax, 8), (softmax_counted, 4)])
 def test_a_masked_part_of_a_row_gives_zeros(way: Callable[..., Floats], warps: int) -> None:
-    row = imported(find_experiment("row").driver)
+    row = module_of(find_experiment("row").driver)
     x = np.random.default_rng(3).standard_normal((8, 1024), dtype=np.float32)
     x[:, 200:700] = -np.inf  # whole warps of it
     found = way(x, warps, np.random.default_rng(4))
@@ -251,7 +241,7 @@ def test_a_counted_sum_stays_below_two_to_the_32_however_large_the_values() -> N
 
 def test_an_exponent_that_is_rounded_before_the_subtraction_would_not_hold_them() -> None:
     """Why the multiply-add is fused: around an offset of 1000 the scaled value alone has too few bits."""
-    row = imported(find_experiment("row").driver)
+    row = module_of(find_experiment("row").driver)
     parameters = {"rows": 64, "columns": 1024}
     given = row.inputs("shifted", parameters, generator(PROTOCOL.seed, "shifted", "32x1024"))
     right = row.reference(parameters, given)

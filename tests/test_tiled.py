@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import random
 import re
@@ -15,6 +14,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from evidence_rows import columns, store_of
+from python_files import module_of
 
 from nsight_suite.driving.build import OPTIONS, Build, compile_source, write_build
 from nsight_suite.driving.disassembly import disassemble
@@ -39,12 +39,7 @@ RAGGED = {"rows": 16, "tiles_long": 10, "tiles_short": 2, "layout_seed": 5, "mul
 
 @pytest.fixture(scope="module")
 def tiled() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("tiled_driver", SOURCE.driver)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return module_of(SOURCE.driver)
 
 
 # --- kernels

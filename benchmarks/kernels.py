@@ -139,7 +139,8 @@ class Session:
         self.bench, self.bandwidth, self.options = bench, bandwidth, options
         self.protocol = bench.plan.protocol
         self.name = self.protocol.name
-        self.experiment = imported_experiment(bench.plan.protocol_path.with_name("driver.py"))
+        self.driver = imported(bench.plan.protocol_path.with_name("driver.py"))
+        self.experiment = experiment_of(self.driver)
         self.own_launches = self.experiment.launches
         self.peers: Any = None
         if self.name == "row":
@@ -166,14 +167,11 @@ class Session:
     def _variants(self, shape: Any) -> list[str]:
         variants = list(self.protocol.variants)
         if self.peers:
-            variants = [variant for variant in variants if variant != TUNED]
-            at = variants.index("cudnn") if "cudnn" in variants else len(variants)
-            tuned = [TUNED]
             if self.options.sweep:
-                rule = self.bench.module("tuned.py")
                 rows, columns = shape.parameters["rows"], shape.parameters["columns"]
-                tuned += [f"{TUNED}/{choice.name}" for choice in rule.candidates(rows, columns)]
-            variants[at:at] = tuned
+                choices = self.bench.module("tuned.py").candidates(rows, columns)
+                after = variants.index(TUNED) + 1
+                variants[after:after] = [f"{TUNED}/{choice.name}" for choice in choices]
             if shape.timed:
                 variants += self.peers.makers
         return [variant for variant in variants if variant not in self.options.without.split(",")]
@@ -183,17 +181,12 @@ class Session:
             return [self.peers.launch(variant, on)]
         if variant == "cudnn":
             self.peers.notes["cudnn"] = bench.module("cudnn.py").version()
-        kind, _, candidate = variant.partition("/")
-        if kind != TUNED:
-            return list(self.own_launches(bench, variant, parameters, on))
-        rows, columns, rule = parameters["rows"], parameters["columns"], bench.module("tuned.py")
-        choices = {choice.name: choice for choice in rule.candidates(rows, columns)}
-        choice = choices[candidate] if candidate else rule.choose(rows, columns)
+        _, _, candidate = variant.partition("/")
         if not candidate:
-            self.peers.notes[f"tuned {rows}x{columns}"] = choice.name
-        kernel = bench.kernels("tuned.cu")[choice.kernel]
-        sizes = [np.int32(columns)] if choice.kernel == "row_any" else []
-        return [bench.launch(kernel, (choice.grid(rows),), (choice.threads,), on["x"], on["y"], *sizes)]
+            return list(self.own_launches(bench, variant, parameters, on))
+        choices = bench.module("tuned.py").candidates(parameters["rows"], parameters["columns"])
+        choice = next(choice for choice in choices if choice.name == candidate)
+        return [self.driver.tuned_launch(bench, choice, parameters, on)]
 
     def _shape(self, shape: Any) -> list[Line]:
         """Every variant at one shape: tried alone, checked, and those that passed timed."""
@@ -333,15 +326,20 @@ def plan_of(name: str, options: argparse.Namespace) -> Any:
     )
 
 
-def imported_experiment(path: Path) -> Any:
-    """What the driver at this path declares."""
-    from nsight_suite.driving.experiment import Experiment
-
+def imported(path: Path) -> Any:
+    """The driver at this path as a module."""
     spec = importlib.util.spec_from_file_location(f"driver_of_{path.parent.name}", path)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
+    return module
+
+
+def experiment_of(module: Any) -> Any:
+    """What a driver declares."""
+    from nsight_suite.driving.experiment import Experiment
+
     return next(value for value in vars(module).values() if isinstance(value, Experiment))
 
 

@@ -41,8 +41,8 @@ SUBMISSIONS = ("stream", "graph")
 DEFAULT_METRICS = ("dram__bytes_read.sum", "dram__bytes_write.sum", "gpu__time_duration.sum")
 
 _SECTIONS = (
-    *("experiment", "variants", "needs", "pilot", "shapes", "fixtures", "tolerances", "timing", "passes"),
-    *("metrics", "quick"),
+    *("experiment", "variants", "needs", "rules", "pilot", "shapes", "fixtures", "tolerances", "timing"),
+    *("passes", "metrics", "quick"),
 )
 # The keys of [timing], each with the least that it may be.
 _TIMING = {"warmups": 0, "rounds": 1, "batch": 1, "graph_setups": 1}
@@ -99,8 +99,9 @@ class PassSettings:
 class Protocol:
     """A whole protocol.
 
-    `needs` holds, per variant that needs any, its shared libraries (libcudnn.so.9 …); `pilot` the groups of
-    variants of which the pass `pilot` takes the fastest.
+    `needs` holds, per variant that needs any, its shared libraries (libcudnn.so.9 …); `rules`, per variant that
+    has one, the lines by which its driver chooses what to launch, in the order of the file; `pilot` the groups
+    of variants of which the pass `pilot` takes the fastest.
     """
 
     name: str
@@ -109,6 +110,7 @@ class Protocol:
     seed: int
     variants: Mapping[str, str]
     needs: Mapping[str, tuple[str, ...]]
+    rules: Mapping[str, tuple[Mapping[str, Any], ...]]
     pilot: Mapping[str, tuple[str, ...]]
     submissions: tuple[str, ...]
     shapes: tuple[Shape, ...]
@@ -201,7 +203,8 @@ def load(path: Path) -> Protocol:
 
 def _parse(data: Table, sha256: str) -> Protocol:
     head = data.table("experiment", ("name", "title", "question", "seed", "submissions", "passes"))
-    variants, shapes, needs = data.table("variants"), data.table("shapes"), data.table("needs", needed=False)
+    variants, shapes = data.table("variants"), data.table("shapes")
+    needs, rules = data.table("needs", needed=False), data.table("rules", needed=False)
     fixtures = data.table("fixtures", ("before", "held_out"))
     tolerances = data.table("tolerances")
     names = (head.text("name"), *variants.values, *head.texts("submissions"), *shapes.values)
@@ -220,6 +223,7 @@ def _parse(data: Table, sha256: str) -> Protocol:
         seed=head.whole("seed", least=0),
         variants={name: variants.text(name) for name in variants.values},
         needs={needs.among(name, variants.values, "variant"): needs.texts(name) for name in needs.values},
+        rules={rules.among(name, variants.values, "variant"): rules.rows(name) for name in rules.values},
         pilot=_pilot(data.table("pilot", needed=False), variants.values, head),
         submissions=_each(head, "submissions", SUBMISSIONS, "submission"),
         shapes=tuple(_shape(shapes.table(name), name, counts["batch"]) for name in shapes.values),

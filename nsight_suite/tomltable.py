@@ -69,6 +69,13 @@ class Table:
             raise self._wrong(key, "a list of texts, at least one")
         return tuple(value)
 
+    def rows(self, key: str) -> tuple[Mapping[str, Any], ...]:
+        """A list of tables, at least one, with whatever keys they have."""
+        value = self._get(key, None)
+        if not isinstance(value, list) or not value or not all(isinstance(one, Mapping) for one in value):
+            raise self._wrong(key, "a list of tables, at least one")
+        return tuple(value)
+
     def _get(self, key: str, default: object) -> object:
         if key not in self.values and default is None:
             raise ValueError(f"[{self.name}] lacks the key '{key}'")

@@ -75,12 +75,23 @@ def launches(bench: Bench, variant: str, parameters: Parameters, on: DeviceArray
         threads, per_block = (32, 4) if columns <= 256 else (whole_warps(columns / 16, 128, 1024), 1)
         sizes = np.int32(rows), np.int32(columns)
         return [bench.launch(kernel, (-(-rows // per_block),), (threads, per_block), on["x"], on["y"], *sizes)]
+    if variant == "tuned":
+        choose = bench.module("tuned.py").choose
+        return [tuned_launch(bench, choose(bench.plan.protocol.rules["tuned"], rows, columns), parameters, on)]
     if variant == "cudnn":
         cudnn = bench.module("cudnn.py")
         bench.tool("cudnn", cudnn.version())
         softmax = cudnn.softmax(on["x"].data.ptr, on["y"].data.ptr, rows, columns, int(bench.device.stream))
         return [bench.library_call("cudnnSoftmaxForward", softmax, cudnn.describe)]
     raise ValueError(f"row has no variant '{variant}'")
+
+
+def tuned_launch(bench: Bench, choice: Any, parameters: Parameters, on: DeviceArrays) -> Launch:
+    """One kernel of tuned.cu, chosen. Those of a fixed width take only the arrays; row_any takes the width."""
+    rows, columns = parameters["rows"], parameters["columns"]
+    kernel = bench.kernels("tuned.cu")[choice.kernel]
+    sizes = [np.int32(columns)] if choice.kernel == "row_any" else []
+    return bench.launch(kernel, (choice.grid(rows),), (choice.threads,), on["x"], on["y"], *sizes)
 
 
 def whole_warps(threads: float, least: int, most: int) -> int:

@@ -1,12 +1,13 @@
-"""Which kernel of tuned.cu takes which rows, with which launch shape: the rule of `row/tuned`.
+"""Which kernel of tuned.cu takes which rows, with which launch shape.
 
-Pure Python: nothing is searched or timed here. RULE is read from top to bottom, and the first line that fits
-decides; CANDIDATES are what `benchmarks/kernels.py --sweep` times beside it, so that the rule can be checked.
+Pure Python: nothing is searched or timed here. The rule itself stands in the protocol, [rules] tuned; CANDIDATES
+are what `benchmarks/kernels.py --sweep` times beside its choice, so that it can be checked.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
 
 WARP = 32
 HELD = 16  # floats per thread of row_any, as in tuned.cu
@@ -30,30 +31,12 @@ class Choice(NamedTuple):
         return rows // self.rows
 
 
-def _in_warp(kernel: str, lanes: int, threads: int) -> Choice:
-    """A kernel that gives a row so many lanes of a warp."""
-    return Choice(kernel, threads, threads // lanes)
-
-
-# Width, least number of rows, choice: the best of what was timed on an H200 (the table in tuned.cu), the
-# simplest where the times are equal. Only the numbers of rows in the protocol were timed. Thresholds:
-#   256 rows of 128     a block costs 0.6 ns, so from here on a warp to each costs more than the noise of 0.1 µs
-#   8192 rows of 1024   x and y, 67 MB, no longer fit the L2 cache, and two warps per row, not four, are faster
-RULE: tuple[tuple[int, int, Choice], ...] = (
-    (128, 256, _in_warp("row_128_l8q4", 8, 128)),
-    (128, 1, _in_warp("row_128_l32q1", 32, 32)),
-    (1024, 8192, Choice("row_1024_w2q4_ls", 64)),
-    (1024, 1, Choice("row_1024_w4q2_ls", 128)),
-    (4096, 1, Choice("row_4096_w8q4", 256)),
-)
-
-# What the sweep times for rows of a width: the rule's kernels, what equals them within noise, and what is not
-# timed yet (…_c).
+# By width: the rule's kernels, and what equals them within noise.
 CANDIDATES: dict[int, tuple[Choice, ...]] = {
     128: (
-        _in_warp("row_128_l32q1", 32, 32),
-        _in_warp("row_128_l32q1", 32, 256),
-        _in_warp("row_128_l8q4", 8, 128),
+        Choice("row_128_l32q1", 32, 1),
+        Choice("row_128_l32q1", 256, 8),
+        Choice("row_128_l8q4", 128, 16),
         Choice("row_128_w1q1_c", 32),
     ),
     1024: (
@@ -65,17 +48,19 @@ CANDIDATES: dict[int, tuple[Choice, ...]] = {
 }
 
 
-def choose(rows: int, columns: int) -> Choice:
-    """The rule. Raises ValueError for rows that no kernel of tuned.cu takes."""
-    for width, least, choice in RULE:
-        if columns == width and rows >= least and rows % choice.rows == 0:
-            return choice
+def choose(rule: Iterable[Mapping[str, Any]], rows: int, columns: int) -> Choice:
+    """What the first fitting line of the rule says: columns, rows (at least), kernel, threads, rows_per_block.
+
+    Raises ValueError for rows that no kernel of tuned.cu takes.
+    """
+    for line in rule:
+        if columns == line["columns"] and rows >= line["rows"] and rows % line["rows_per_block"] == 0:
+            return Choice(line["kernel"], line["threads"], line["rows_per_block"])
     if not 0 < columns <= HELD * MOST_THREADS:
         raise ValueError(f"row/tuned takes rows of 1 to {HELD * MOST_THREADS} columns, not {columns}")
     return Choice("row_any", min(MOST_THREADS, max(WARP, -(-columns // (8 * WARP)) * WARP)))
 
 
 def candidates(rows: int, columns: int) -> tuple[Choice, ...]:
-    """What else could take these rows, the rule's choice among it."""
-    others = (choice for choice in CANDIDATES.get(columns, ()) if rows % choice.rows == 0)
-    return tuple(dict.fromkeys((choose(rows, columns), *others)))
+    """What could take these rows."""
+    return tuple(choice for choice in CANDIDATES.get(columns, ()) if rows % choice.rows == 0)

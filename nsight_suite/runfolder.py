@@ -6,12 +6,15 @@ passes/NAME.json    one record per finished pass: argv, tools, exit status, dura
 reports/NAME.*      what the passes produced: driver records, nsys exports, ncu reports
 reports/builds/NAME/  the kernels' sources, compiler logs, PTX, machine code and SASS; dumps of the graphs
 logs/NAME.log       what the passes printed
+attempts/NAME-1/    an attempt at a pass that was made again, with its record pass.json: no evidence
 work/NAME/          a pass in progress; moved to reports/ only when it has ended
 evidence/*.parquet  the record
 evidence.duckdb     commented views over it, for the DuckDB shell
 evidence.sqlite     the same tables in one file, for Datasette and sqlite3
+summaries/NAME.csv  the rows of the queries that reconciliation, report and figures ask
 figures/            PNG, SVG and a provenance JSON beside each
 reconciliation.json, report.html, report.md
+manifest.json       every file of the run with its hash, and the SQL behind the summaries
 """
 
 from __future__ import annotations
@@ -29,7 +32,7 @@ from pathlib import Path
 from typing import Any
 
 from nsight_suite.errors import CannotAnswer, SuiteError, UsageError
-from nsight_suite.runshape import PASS, PASS_OPTIONAL, RUN, RUN_OPTIONAL, Check, misshapen
+from nsight_suite.runshape import ATTEMPT, PASS, PASS_OPTIONAL, RUN, RUN_OPTIONAL, Check, misshapen
 
 
 @dataclass(frozen=True)
@@ -51,6 +54,10 @@ class RunFolder:
     @property
     def passes(self) -> Path:
         return self.path / "passes"
+
+    @property
+    def attempts(self) -> Path:
+        return self.path / "attempts"
 
     @property
     def reports(self) -> Path:
@@ -83,6 +90,14 @@ class RunFolder:
     def sqlite(self) -> Path:
         return self.path / "evidence.sqlite"
 
+    @property
+    def summaries(self) -> Path:
+        return self.path / "summaries"
+
+    @property
+    def manifest(self) -> Path:
+        return self.path / "manifest.json"
+
     def read_run(self) -> dict[str, Any]:
         """The contents of run.json. Raises SuiteError when it is missing, damaged or of another shape."""
         return _shaped(self.run_json, RUN, RUN_OPTIONAL, "Copy the run again from where it was made.")
@@ -106,6 +121,12 @@ class RunFolder:
         paths = [path for path in files_of(self.passes) if path.suffix == ".json" and path.name[0] != "."]
         way_out = "Without this file the pass counts as absent, and `capture --resume` makes it again."
         return {path.stem: _shaped(path, PASS, PASS_OPTIONAL, way_out) for path in paths}
+
+    def attempt_records(self) -> dict[Path, dict[str, Any]]:
+        """The records of attempts at passes that were made again, by path. Raises like `read_run`."""
+        paths = [folder / "pass.json" for folder in files_of(self.attempts) if folder.name[0] != "."]
+        way_out = "Nothing is built from it: where it is of no use, remove it."
+        return {path: _shaped(path, ATTEMPT, {}, way_out) for path in paths if os.path.lexists(path)}
 
 
 def _shaped(

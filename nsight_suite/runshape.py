@@ -1,4 +1,4 @@
-"""What run.json and passes/*.json must look like. Whatever reads them relies on it.
+"""What run.json, passes/*.json and manifest.json must look like. Whatever reads them relies on it.
 
 A run may come from anywhere: names that become part of a path may hold nothing that leads out of the run.
 """
@@ -13,6 +13,7 @@ from typing import Any
 Check = Callable[[Any], bool]
 
 _NAME = re.compile(r"[A-Za-z0-9._-]*[A-Za-z0-9_-][A-Za-z0-9._-]*")
+_SHA256 = re.compile(r"[0-9a-f]{64}")
 _LARGEST = 2**63 - 1
 
 
@@ -47,6 +48,23 @@ def _inside(value: Any) -> bool:
         and not value.startswith("/")
         and ".." not in PurePosixPath(value).parts
     )
+
+
+def _canonical(value: Any) -> bool:
+    """A path inside the run, spelled in the one way that the suite spells it."""
+    return _inside(value) and value not in ("", ".") and str(PurePosixPath(value)) == value
+
+
+def _hash(value: Any) -> bool:
+    return isinstance(value, str) and bool(_SHA256.fullmatch(value))
+
+
+def _is_object(value: Any) -> bool:
+    return isinstance(value, dict)
+
+
+def _keyed(key_check: Check, check: Check) -> Check:
+    return lambda value: isinstance(value, dict) and all(map(key_check, value)) and _map_to(check)(value)
 
 
 def _or_null(check: Check) -> Check:
@@ -115,6 +133,45 @@ PASS: dict[str, Check] = {
     "artifacts": _objects(_ARTIFACT, {}),
 }
 PASS_OPTIONAL: dict[str, Check] = {"pass": _name}
+# A pass that was made again. One that was killed tells neither when it began nor for how long it ran.
+ATTEMPT: dict[str, Check] = {**PASS, "pass": _name, "duration_ns": _or_null(_duration)}
+
+_PLAIN = _map_to(lambda value: value is None or isinstance(value, str | int))
+_VIEW: dict[str, Check] = {"name": _name, "sha256": _hash, "sql": _text}
+MANIFEST: dict[str, Check] = {
+    "format": _whole,
+    **{key: RUN[key] for key in ("run_id", "experiment", "created_utc", "source", "state", "quick")},
+    "suite_version": _or_null(_text),
+    "made_with": _or_null(_map_to(_text)),
+    "protocol_sha256": _or_null(_hash),
+    "argv": _list_of(_text),
+    "passes": _keyed(_name, _is_object),
+    "files": _list_of(_is_object),
+    "queries": _list_of(_is_object),
+    "left_out": _list_of(_is_object),
+}
+MANIFEST_OPTIONAL: dict[str, Check] = {"views": _list_of(_is_object), "attempts": _list_of(_is_object)}
+MANIFEST_PASS: dict[str, Check] = {
+    "state": _text,
+    "tools": _map_to(_or_null(_text)),
+    **dict.fromkeys(("device", "before", "after"), _or_null(_PLAIN)),
+}
+MANIFEST_FILE: dict[str, Check] = {
+    **{"path": _canonical, "bytes": _duration, "sha256": _hash},
+    **{"role": _text, "private": _flag},
+}
+MANIFEST_QUERY: dict[str, Check] = {
+    **_VIEW,
+    "summary": _or_null(_canonical),
+    "rows": _or_null(_duration),
+}
+MANIFEST_QUERY_OPTIONAL: dict[str, Check] = {"reason": _or_null(_text)}
+MANIFEST_VIEW = _VIEW
+MANIFEST_ATTEMPT: dict[str, Check] = {
+    **{"path": _canonical, "pass": _name, "state": _text},
+    **{"reason": _or_null(_text), "started_utc": _or_null(_text)},
+}
+MANIFEST_LEFT_OUT: dict[str, Check] = {"path": _inside, "bytes": _duration, "sha256": _hash, "why": _text}
 
 
 def misshapen(data: Mapping[str, Any], needed: Mapping[str, Check], optional: Mapping[str, Check]) -> str:

@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parent.parent
 LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"errors", "runshape", "tomltable"}),
     frozenset({"sources", "runfolder", "command", "versions"}),
-    frozenset({"protocol"}),
+    frozenset({"protocol", "manifest"}),
     frozenset({"plan"}),
     frozenset({"evidence", "capturing"}),
     frozenset({"driving", "querying", "ingesting", "scanning"}),

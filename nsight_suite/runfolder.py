@@ -26,13 +26,14 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from nsight_suite.errors import CannotAnswer, SuiteError, UsageError
 from nsight_suite.runshape import ATTEMPT, PASS, PASS_OPTIONAL, RUN, RUN_OPTIONAL, Check, misshapen
+from nsight_suite.writing import cannot_write, remove, sweep, sync, temporary_beside
 
 
 @dataclass(frozen=True)
@@ -181,7 +182,8 @@ def write_text(path: Path, text: str) -> None:
 def replacing(path: Path) -> Iterator[Path]:
     """A temporary name for what is to become `path`: it takes its place when the block ends well, else it goes.
 
-    A symlink stays, and its target is replaced. A device or a pipe stays what it is, and is written into.
+    Once it stands there it is on the disk. A symlink stays, and its target is replaced. A device or a pipe
+    stays what it is, and is written into.
     """
     temporary = None
     try:
@@ -194,18 +196,20 @@ def replacing(path: Path) -> Iterator[Path]:
         target = Path(os.path.realpath(path))
         if target.is_symlink():
             raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
-        temporary = target.with_name(f".{target.stem}.{os.getpid()}{target.suffix}")
+        temporary = temporary_beside(target)
         target.parent.mkdir(parents=True, exist_ok=True)
+        sweep(target.parent, target)
         yield temporary
+        sync(temporary)
         temporary.replace(target)
+        sync(target.parent)
     except BrokenPipeError:
         raise
     except OSError as error:
-        raise SuiteError(f"Cannot write {path}: {error.strerror or error}.") from error
+        raise cannot_write(path, error) from error
     finally:
         if temporary:
-            with suppress(OSError):  # where not even that can be done, the error above says why
-                temporary.unlink(missing_ok=True)
+            remove(temporary)
 
 
 def sha256(path: Path) -> str:

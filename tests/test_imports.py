@@ -13,7 +13,8 @@ ROOT = Path(__file__).resolve().parent.parent
 # Each layer may import the layers above it in this list; the members of one layer do not know one another.
 LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"errors", "runshape", "tomltable"}),
-    frozenset({"sources", "runfolder", "command", "versions"}),
+    frozenset({"writing"}),
+    frozenset({"sources", "runfolder", "locking", "command", "versions"}),
     frozenset({"protocol", "manifest"}),
     frozenset({"plan"}),
     frozenset({"evidence", "capturing"}),

@@ -105,7 +105,7 @@ def _draw(
     import matplotlib as mpl
 
     texts = {
-        key: query_text(query, experiment) if _is_name(query) else query
+        key: query_text(query, experiment) if source.is_named(key) else query
         for key, query in source.queries.items()
     }
     tables = {key: run_sql(store, text).frame() for key, text in texts.items()}
@@ -130,7 +130,7 @@ def _draw(
         "queries": [
             {
                 "key": key,
-                "name": query if _is_name(query) else None,
+                "name": query if source.is_named(key) else None,
                 "sha256": hashlib.sha256(texts[key].encode()).hexdigest(),
                 "sql": texts[key],
             }
@@ -155,7 +155,3 @@ def _inputs(run: RunFolder) -> list[dict[str, str]]:
         ),
         *({"path": f"queries/views/{path.name}", "sha256": sha256(path)} for path in views),
     ]
-
-
-def _is_name(query: str) -> bool:
-    return len(query.split()) == 1

@@ -37,6 +37,10 @@ class FigureSource:
     queries: Mapping[str, str]
     draw: Callable[[Mapping[str, pd.DataFrame]], Figure]
 
+    def is_named(self, key: str) -> bool:
+        """Whether the query under that key is the name of one, not SQL text."""
+        return len(self.queries[key].split()) == 1
+
 
 def figure_sources(experiment: ExperimentSource | str | None = None) -> list[FigureSource]:
     """The figures for an experiment, in order of file name; every built-in figure when none is given.

@@ -19,9 +19,11 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"plan"}),
     frozenset({"evidence", "capturing"}),
     frozenset({"driving", "querying", "ingesting", "scanning"}),
-    frozenset({"reconciliation", "sharing", "figurefiles", "figurestyle"}),
+    frozenset({"reconciliation", "figurefiles", "figurestyle"}),
     frozenset({"drawing"}),
     frozenset({"reporting"}),
+    frozenset({"sealing"}),
+    frozenset({"sharing"}),
     frozenset({"run"}),
     frozenset(
         {

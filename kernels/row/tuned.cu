@@ -8,11 +8,11 @@
 //     row_128_l8q4     a row of 128 floats: 8 lanes of a warp, 4 quads per thread; 4 rows share a warp
 //     ..._ls           loads and stores are marked to leave the caches first: x is dead once it is read, and y
 //                      is not read again by this kernel
-//     ..._c            the sum of a warp is counted in fixed point (candidates, not timed yet: see below)
+//     ..._c8           8 rows per block, a warp each, whose sum is counted in fixed point: see below
 //     row_any          any width up to 16 floats per thread, one block per row, masked: for all else
 //
-// Blocks of the kernels with lanes hold as many rows as the launch gives them threads; the rows must fill whole
-// blocks. tuned.py sees to both.
+// Blocks of the kernels with lanes hold as many rows as the launch gives them threads, but for those that name
+// the number; the rows must fill whole blocks. tuned.py sees to both.
 //
 // Instructions per element: one maximum, one fused multiply-add and one ex2 for the exponential, one addition,
 // one multiplication. With L = log2(e), M = round(L * maximum), e' = ex2(fma(x, L, -M)) is exp(x - maximum) but
@@ -223,22 +223,17 @@ struct Part {
         return total;
     }
 
-    // The same 2^BITS times as large, relative to a maximum that is not scaled yet. The difference is taken
-    // first, so that no value exceeds 2^BITS however large the maximum, and a warp's sum not 2^31.
-    static constexpr int BITS = QUADS == 1 ? 24 : 23;
+    // The same 2^24 times as large, relative to a maximum that is not scaled yet. The difference is taken
+    // first, so that no value exceeds 2^24 however large the maximum, and a warp's sum not 2^31.
     __device__ float large_exponentials(float highest) {
-        static_assert(QUADS <= 2, "the sum of a warp would not fit");
-        float total = 0.0f;
-#pragma unroll
-        for (int k = 0; k < QUADS; ++k) {
-            float4& q = quad[k];
-            q.x = exp2_fast(fmaf(q.x - highest, LOG2_E, BITS));
-            q.y = exp2_fast(fmaf(q.y - highest, LOG2_E, BITS));
-            q.z = exp2_fast(fmaf(q.z - highest, LOG2_E, BITS));
-            q.w = exp2_fast(fmaf(q.w - highest, LOG2_E, BITS));
-            total += (q.x + q.y) + (q.z + q.w);
-        }
-        return total;
+        static_assert(QUADS == 1, "the sum of a warp would not fit");
+        constexpr float BITS = 24.0f;
+        float4& q = quad[0];
+        q.x = exp2_fast(fmaf(q.x - highest, LOG2_E, BITS));
+        q.y = exp2_fast(fmaf(q.y - highest, LOG2_E, BITS));
+        q.z = exp2_fast(fmaf(q.z - highest, LOG2_E, BITS));
+        q.w = exp2_fast(fmaf(q.w - highest, LOG2_E, BITS));
+        return (q.x + q.y) + (q.z + q.w);
     }
 
     __device__ void scale(float by) {
@@ -266,17 +261,12 @@ struct Part {
     // part of a row) takes a finite maximum, so that its exponentials are zeros and not NaN.
     __device__ void softmax_in_block() {
         const float peak = fmaxf(maximum_of_lanes<WARP>(maximum()) * LOG2_E, LOWEST);
-        scale(share_of_row(peak, sum_of_lanes<WARP>(exponentials(peak)), 1.0f));
+        scale(share_of_row(peak, sum_of_lanes<WARP>(exponentials(peak))));
     }
 
-    __device__ void softmax_in_block_counted() {
-        const float peak = fmaxf(maximum_of_lanes<WARP>(maximum()), LOWEST);
-        scale(share_of_row(peak, counted(large_exponentials(peak)), LOG2_E));
-    }
-
-    // What this warp's exponentials are to be multiplied by: every warp tells its maximum, which `unit` makes a
-    // power of two, and its sum relative to it.
-    static __device__ float share_of_row(float peak, float total, float unit) {
+    // What this warp's exponentials are to be multiplied by: every warp tells its scaled maximum, and its sum
+    // relative to it.
+    static __device__ float share_of_row(float peak, float total) {
         constexpr int WARPS = THREADS / WARP;
         __shared__ Shares<WARPS> shares;
         if (threadIdx.x % WARP == 0) {
@@ -290,9 +280,9 @@ struct Part {
         float sum = 0.0f;
 #pragma unroll
         for (int warp = 0; warp < WARPS; ++warp) {
-            sum += shares.total[warp] * exp2_fast((shares.peak[warp] - highest) * unit);
+            sum += shares.total[warp] * exp2_fast(shares.peak[warp] - highest);
         }
-        return exp2_fast((peak - highest) * unit) * reciprocal(sum);
+        return exp2_fast(peak - highest) * reciprocal(sum);
     }
 };
 
@@ -316,17 +306,15 @@ __device__ void row_in_block(const float* x, float* y) {
     part.template store<MARKS>(y + start, threadIdx.x);
 }
 
-template <int WARPS, int QUADS, Marks MARKS>
-__device__ void row_counted(const float* x, float* y) {
-    const size_t start = static_cast<size_t>(blockIdx.x) * (WARPS * WARP * QUADS * 4);
-    Part<WARPS * WARP, QUADS> part;
-    part.template load<MARKS>(x + start, threadIdx.x);
-    if constexpr (WARPS == 1) {
-        part.softmax_in_warp_counted();
-    } else {
-        part.softmax_in_block_counted();
-    }
-    part.template store<MARKS>(y + start, threadIdx.x);
+// The number of rows is a constant, so that an address needs neither blockDim nor, of a single row, threadIdx.
+template <int ROWS, int QUADS, Marks MARKS>
+__device__ void rows_counted(const float* x, float* y) {
+    const int lane = ROWS == 1 ? threadIdx.x : threadIdx.x % WARP, warp = ROWS == 1 ? 0 : threadIdx.x / WARP;
+    const size_t start = (static_cast<size_t>(blockIdx.x) * ROWS + warp) * (WARP * QUADS * 4);
+    Part<WARP, QUADS> part;
+    part.template load<MARKS>(x + start, lane);
+    part.softmax_in_warp_counted();
+    part.template store<MARKS>(y + start, lane);
 }
 
 #define KERNEL(NAME, MOST_THREADS, BODY, SIZE, QUADS, MARKS)                                          \
@@ -337,11 +325,13 @@ __device__ void row_counted(const float* x, float* y) {
 
 KERNEL(row_128_l8q4, 256, rows_in_warps, 8, 4, NONE)
 KERNEL(row_128_l32q1, 256, rows_in_warps, 32, 1, NONE)
-KERNEL(row_128_w1q1_c, 32, row_counted, 1, 1, NONE)
+KERNEL(row_128_l32q1_c1, 32, rows_counted, 1, 1, NONE)
+KERNEL(row_128_l32q1_c8, 256, rows_counted, 8, 1, NONE)
+KERNEL(row_128_l32q1_c16, 512, rows_counted, 16, 1, NONE)
+KERNEL(row_128_l32q1_c32, 1024, rows_counted, 32, 1, NONE)
 
 KERNEL(row_1024_w2q4_ls, 64, row_in_block, 2, 4, BOTH)
 KERNEL(row_1024_w4q2_ls, 128, row_in_block, 4, 2, BOTH)
-KERNEL(row_1024_w4q2_ls_c, 128, row_counted, 4, 2, BOTH)
 
 KERNEL(row_4096_w8q4, 256, row_in_block, 8, 4, NONE)
 KERNEL(row_4096_w4q8_ls, 128, row_in_block, 4, 8, BOTH)

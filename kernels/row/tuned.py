@@ -37,13 +37,12 @@ CANDIDATES: dict[int, tuple[Choice, ...]] = {
         Choice("row_128_l32q1", 32, 1),
         Choice("row_128_l32q1", 256, 8),
         Choice("row_128_l8q4", 128, 16),
-        Choice("row_128_w1q1_c", 32),
+        Choice("row_128_l32q1_c1", 32, 1),
+        Choice("row_128_l32q1_c8", 256, 8),
+        Choice("row_128_l32q1_c16", 512, 16),
+        Choice("row_128_l32q1_c32", 1024, 32),
     ),
-    1024: (
-        Choice("row_1024_w2q4_ls", 64),
-        Choice("row_1024_w4q2_ls", 128),
-        Choice("row_1024_w4q2_ls_c", 128),
-    ),
+    1024: (Choice("row_1024_w2q4_ls", 64), Choice("row_1024_w4q2_ls", 128)),
     4096: (Choice("row_4096_w8q4", 256), Choice("row_4096_w4q8_ls", 128)),
 }
 

@@ -20,11 +20,14 @@ from nsight_suite.errors import CannotAnswer, UsageError
 from nsight_suite.evidence.store import Store
 from nsight_suite.figurefiles import FigureSource, figure_sources
 from nsight_suite.querying import open_evidence, query_text, run_sql
+from nsight_suite.querying.formats import as_text
 from nsight_suite.runfolder import RunFolder, replacing, sha256, write_json
 from nsight_suite.sources import ExperimentSource, data_root
 
 _LOG = logging.getLogger(__name__)
 _DPI = 200
+# What the bytes of a figure depend on, beside what it is drawn from.
+_LIBRARIES = ("duckdb", "matplotlib", "numpy", "pandas", "pillow")
 
 
 @dataclass(frozen=True)
@@ -68,7 +71,7 @@ def draw(
             if names is not None and source.name not in names:
                 continue
             try:
-                drawings.append(_draw(store, source, str(info["experiment"]), str(info["run_id"]), inputs))
+                drawings.append(_draw(store, source, info, inputs))
             except CannotAnswer as error:
                 if names is not None:
                     raise
@@ -99,17 +102,17 @@ def write_drawings(drawn: Drawn, folder: Path) -> list[Path]:
     return written
 
 
-def _draw(
-    store: Store, source: FigureSource, experiment: str, run_id: str, inputs: list[dict[str, str]]
-) -> Drawing:
+def _draw(store: Store, source: FigureSource, info: Mapping[str, Any], inputs: list[dict[str, str]]) -> Drawing:
     import matplotlib as mpl
 
+    run_id = str(info["run_id"])
     texts = {
-        key: query_text(query, experiment) if source.is_named(key) else query
+        key: query_text(query, str(info["experiment"])) if source.is_named(key) else query
         for key, query in source.queries.items()
     }
-    tables = {key: run_sql(store, text).frame() for key, text in texts.items()}
-    digest = hashlib.sha256("".join(entry["sha256"] for entry in inputs).encode()).hexdigest()
+    answers = {key: run_sql(store, text) for key, text in texts.items()}
+    tables = {key: answer.frame() for key, answer in answers.items()}
+    digest = _sha256("".join(entry["sha256"] for entry in inputs))
     marks = {"Title": source.name, "Source": f"run {run_id}, evidence {digest}"}
     with mpl.rc_context():
         mpl.rcdefaults()  # the user's own settings must not change a figure
@@ -125,16 +128,29 @@ def _draw(
         "about": source.about,
         "run_id": run_id,
         "suite_version": __version__,
-        "libraries": {name: importlib.metadata.version(name) for name in ("duckdb", "matplotlib", "pandas")},
+        "libraries": {
+            **{name: importlib.metadata.version(name) for name in _LIBRARIES},
+            "freetype": mpl.ft2font.__freetype_version__,
+        },
         "source": {"path": f"figures/{source.path.name}", "sha256": sha256(source.path)},
+        "configuration": {
+            "protocol_sha256": info.get("protocol_sha256"),
+            "style_sha256": sha256(Path(figurestyle.__file__)),
+            "dots_per_inch": _DPI,
+        },
         "queries": [
             {
                 "key": key,
                 "name": query if source.is_named(key) else None,
-                "sha256": hashlib.sha256(texts[key].encode()).hexdigest(),
+                "sha256": _sha256(texts[key]),
                 "sql": texts[key],
             }
             for key, query in source.queries.items()
+        ],
+        # Hashed as CSV: those of a named query are the same as the run's summaries/NAME.csv.
+        "rows": [
+            {"key": key, "rows": len(answer.rows), "sha256": _sha256(as_text(answer, "csv"))}
+            for key, answer in answers.items()
         ],
         "inputs": inputs,
     }
@@ -155,3 +171,7 @@ def _inputs(run: RunFolder) -> list[dict[str, str]]:
         ),
         *({"path": f"queries/views/{path.name}", "sha256": sha256(path)} for path in views),
     ]
+
+
+def _sha256(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()

@@ -1,7 +1,7 @@
 """Which kernel of tuned.cu takes which rows, with which launch shape.
 
-Pure Python: nothing is searched or timed here. The rule itself stands in the protocol, [rules] tuned; CANDIDATES
-are what `benchmarks/kernels.py --sweep` times beside its choice, so that it can be checked.
+Pure Python: nothing is searched or timed here. The rule itself stands in the protocol, [rules] tuned;
+CANDIDATES are what `benchmarks/kernels.py --sweep` times beside its choice, so that it can be checked.
 """
 
 from __future__ import annotations

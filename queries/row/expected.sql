@@ -30,9 +30,9 @@ SELECT
         WHEN 'staged' THEN ['row_max', 'row_exp', 'row_sum', 'row_divide']
         WHEN 'fused' THEN ['row_softmax']
         WHEN 'tuned' THEN [CASE shape
-            WHEN '1x128' THEN 'row_128_l32q1'
+            WHEN '1x128' THEN 'row_128_l32q1_c1'
             WHEN '32x1024' THEN 'row_1024_w4q2_ls'
-            WHEN '4096x128' THEN 'row_128_l8q4'
+            WHEN '4096x128' THEN 'row_128_l32q1_c16'
             WHEN '4096x1024' THEN 'row_1024_w4q2_ls'
             WHEN '4096x4096' THEN 'row_4096_w8q4'
             WHEN '16384x1024' THEN 'row_1024_w2q4_ls'

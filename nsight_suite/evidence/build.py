@@ -15,7 +15,7 @@ from nsight_suite.evidence.files import PassRecord, artifacts, note_changed_file
 from nsight_suite.evidence.notes import note_doubts
 from nsight_suite.evidence.paths import argument_without_path, without_paths
 from nsight_suite.evidence.readers import driver_records, ncu_csv, ncu_rep, nsys, sanitizer_log
-from nsight_suite.evidence.sqlite import write_sqlite
+from nsight_suite.evidence.sqlite import replacing_sqlite
 from nsight_suite.evidence.store import Connection, empty_store, insert_rows, write_duckdb, write_parquet
 from nsight_suite.protocol import Protocol, load
 from nsight_suite.runfolder import RunFolder
@@ -34,9 +34,13 @@ def build(run: RunFolder) -> None:
 
 
 def write(connection: Connection, run: RunFolder) -> None:
-    """Write an open store as the evidence of a run, in all three forms."""
-    write_parquet(connection, run.evidence)
-    write_sqlite(connection, run)
+    """Write an open store as the evidence of a run, in all three forms.
+
+    Where there is no room for the rows, all three stay as they were. evidence.duckdb holds views alone, which
+    follow the files.
+    """
+    with replacing_sqlite(connection, run):
+        write_parquet(connection, run.evidence)
     write_duckdb(run)
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from nsight_suite import __version__
-from nsight_suite.errors import BadReport, SuiteError, UsageError, first_line
+from nsight_suite.errors import BadReport, SuiteError, UsageError
 from nsight_suite.evidence.fingerprint import Fingerprint
 from nsight_suite.evidence.notes import Doubt, note_doubts
 from nsight_suite.evidence.readers import ncu_csv, ncu_rep, nsight_python_csv, nsys
@@ -24,6 +24,7 @@ from nsight_suite.evidence.store import (
 )
 from nsight_suite.evidence.tables import tables
 from nsight_suite.runfolder import RunFolder
+from nsight_suite.writing import cannot_write
 
 # What is read of a report takes several times its size in memory; this much fits everywhere.
 _SMALL_BYTES = 32 << 20
@@ -151,7 +152,7 @@ def write(connection: Connection, run: RunFolder) -> None:
     try:
         write_parquet(connection, run.evidence)
     except DatabaseError as error:
-        raise SuiteError(f"Cannot write {run.evidence}: {first_line(error)}") from error
+        raise cannot_write(run.evidence, error) from error
     with suppress(SuiteError):  # DuckDB cannot write into every path, and no answer depends on these views
         write_duckdb(run)
 

@@ -12,7 +12,7 @@ import tempfile
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +20,12 @@ import duckdb
 
 from nsight_suite.errors import SuiteError, UsageError, first_line
 from nsight_suite.evidence.needs import needs_of
+from nsight_suite.evidence.pinning import Pinned, pinned
 from nsight_suite.evidence.sqltext import escaped, not_a_pattern, quoted
 from nsight_suite.evidence.tables import Table, tables
 from nsight_suite.evidence.views import in_order, shared_views
 from nsight_suite.runfolder import RunFolder, replacing
+from nsight_suite.writing import cannot_write, replacing_folder
 
 Connection = duckdb.DuckDBPyConnection
 DatabaseError = duckdb.Error
@@ -62,17 +64,27 @@ _CORRECT = "Correct it: one row for each case, whole numbers from 0 on; see docs
 class Store:
     """An open store: an in-memory DuckDB with a view per table, and why any table could not be read.
 
-    `remedy` is the way out when a query that should have an answer has none.
+    `remedy` is the way out when a query that should have an answer has none. `files` are the files of evidence
+    that the store was opened with, by name, each under a path that leads to this very file even when the
+    evidence has been replaced since; they are kept until the connection goes.
     """
 
     connection: duckdb.DuckDBPyConnection
     missing: Mapping[str, str]
     remedy: str = "A file in evidence/ is lost or damaged. Rebuild it: python -m nsight_suite.evidence RUN"
+    files: Pinned = field(default_factory=dict)
 
     def refusal(self, error: DatabaseError) -> str:
         """What a failed query says of the missing table that it read; empty when it failed otherwise."""
         told = (_REFUSAL.format(table=table, reason=reason) for table, reason in self.missing.items())
         return next((text for text in told if text in str(error)), "")
+
+    def told(self, error: DatabaseError) -> str:
+        """What an error says, with the names of files in place of the paths that the store has for them."""
+        text = str(error).strip()
+        for name, path in sorted(self.files.items(), key=lambda file: -len(str(file[1]))):
+            text = text.replace(str(path), name)
+        return text
 
     def rows(self, sql: str) -> list[dict[str, Any]]:
         """The rows of a query as dictionaries."""
@@ -171,22 +183,23 @@ def append(
 
 
 def write_parquet(connection: duckdb.DuckDBPyConnection, folder: Path) -> None:
-    """Write every table to `folder`/NAME.parquet, each file whole or not at all.
+    """Write every table to `folder`/NAME.parquet. All files take the place of earlier ones at once, or none.
 
     Rows are sorted by their columns from left to right, so that the same evidence gives the same files; those
-    of large tables keep the order in which they were read.
+    of large tables keep the order in which they were read. Raises SuiteError when they cannot be written.
     """
-    for table in tables().values():
-        with replacing(folder / f"{table.name}.parquet") as temporary:
+    with replacing_folder(folder) as made:
+        for table in tables().values():
             columns = ", ".join(quoted(name) for name in table.column_names)
             (rows,) = connection.execute(f"SELECT count(*) FROM {quoted(table.name)}").fetchall()[0]
             order = "ORDER BY ALL" if rows <= _SORTED_ROWS else ""
-            copy = f"COPY (SELECT {columns} FROM {quoted(table.name)} {order}) TO '{escaped(temporary)}'"
+            path = escaped(made / f"{table.name}.parquet")
+            copy = f"COPY (SELECT {columns} FROM {quoted(table.name)} {order}) TO '{path}'"
             try:
                 # Version 2 packs times as their differences: half the bytes, and quicker to read.
                 connection.execute(f"{copy} (FORMAT parquet, COMPRESSION zstd, PARQUET_VERSION v2)")
             except duckdb.IOException as error:
-                raise SuiteError(f"Cannot write {folder}: {first_line(error)}") from error
+                raise cannot_write(folder, error) from error
 
 
 def open_store(
@@ -209,23 +222,23 @@ def open_store(
     needs = needs_of(connection, sql) if sql is not None else None
     # expected.sql may read any table; a question that reads none may be about the tables themselves.
     only = needs.tables.union(also) if needs and needs.tables and "expected" not in needs.tables else None
+    wanted = [table for table in tables().values() if only is None or table.name in only]
+    files = pinned(run.evidence, [f"{table.name}.parquet" for table in wanted], until=connection)
     missing = {}
-    for table in tables().values():
-        if only is not None and table.name not in only:
-            continue
+    for table in wanted:
         path = (run.evidence / f"{table.name}.parquet").resolve()
         # Comments are for who looks at the tables themselves.
-        reason = _create_view(connection, table, path, commented=only is None)
+        reason = _create_view(connection, table, path, files.get(path.name), commented=only is None)
         if reason:
             missing[table.name] = reason
             connection.execute(_create_table(table) if missing_as_empty else _refusing_view(table, reason))
-    _allow_only(connection, run, only, writes)
+    _allow_only(connection, run, only, [*files.values(), *([writes] if writes else [])])
     if only is None:
         _create_derived_views(connection, run)
         _check_expected(connection, run.expected)
     else:
         create_shared_views(connection, only=only)
-    return Store(connection, missing)
+    return Store(connection, missing, files=files)
 
 
 def write_duckdb(run: RunFolder) -> None:
@@ -244,6 +257,10 @@ def write_duckdb(run: RunFolder) -> None:
             _create_derived_views(connection, run)
             connection.commit()
             _check_expected(connection, run.expected)
+            # What closing cannot bring into the file, it would leave beside it without a word.
+            connection.execute("FORCE CHECKPOINT")
+    except duckdb.IOException as error:
+        raise cannot_write(run.duckdb, error) from error
     except duckdb.Error as error:
         raise SuiteError(
             f"DuckDB cannot write {run.duckdb}: {first_line(error)}",
@@ -285,11 +302,16 @@ def ensure_duckdb(run: RunFolder) -> None:
 
 
 def _create_view(
-    connection: duckdb.DuckDBPyConnection, table: Table, path: Path, *, commented: bool = True
+    connection: duckdb.DuckDBPyConnection,
+    table: Table,
+    path: Path,
+    pin: Path | None = None,
+    *,
+    commented: bool = True,
 ) -> str | None:
-    """Create the view of a table; returns why that is impossible, or None."""
+    """Create the view of a table, over its file as `pin` leads to it; returns why it cannot be, or None."""
     columns = ", ".join(f"CAST({quoted(c.name)} AS {c.type}) AS {quoted(c.name)}" for c in table.columns)
-    name, file = quoted(table.name), escaped(not_a_pattern(path))
+    name, file = quoted(table.name), escaped(not_a_pattern(pin or path))
     try:
         connection.execute(f"CREATE VIEW {name} AS SELECT {columns} FROM read_parquet('{file}')")
         # Counting cells reads them all. Past some size that costs too much: only the frame is checked.
@@ -302,7 +324,7 @@ def _create_view(
             return f"{path.name} cannot be read"
         if isinstance(error, duckdb.IOException):
             return f"{path.name} is missing"
-        return f"{path.name} is damaged: {first_line(error).replace(str(path), path.name)}"
+        return f"{path.name} is damaged: {first_line(error).replace(str(pin or path), path.name)}"
     if commented:
         _comment(connection, "VIEW", table)
     return None
@@ -321,14 +343,14 @@ def _allow_only(
     connection: Connection,
     run: RunFolder,
     only: Collection[str] | None = None,
-    writes: Path | None = None,
+    more: Iterable[Path] = (),
 ) -> None:
-    """From here on SQL reads no file but those of the evidence, or `only` of these tables, and writes none but
-    `writes`."""
+    """From here on SQL reads and writes no file but those of the evidence, or `only` of these tables, and
+    `more`."""
     files = [f"{name}.parquet" for name in tables() if only is None or name in only]
     paths = [path for file in files for path in ((run.evidence / file).resolve(), Path("evidence") / file)]
     allowed = [form for path in paths for form in sorted({str(path), not_a_pattern(path)})]
-    lock(connection, [*allowed, str(writes)] if writes else allowed)
+    lock(connection, [*allowed, *map(str, more)])
 
 
 def lock(connection: Connection, allowed: Iterable[str] = ()) -> None:

@@ -146,7 +146,7 @@ def failing_query(store: Store, name: str) -> Iterator[None]:
         yield
     except DatabaseError as error:
         raise CannotAnswer(
-            f"The query '{name}' has no answer: {store.refusal(error) or first_line(error)}.",
+            f"The query '{name}' has no answer: {store.refusal(error) or store.told(error).splitlines()[0]}.",
             _SMALLER if _too_large(error) else store.remedy,
         ) from error
 
@@ -160,9 +160,11 @@ def failing_text(store: Store) -> Iterator[None]:
         if refusal := store.refusal(error):
             raise CannotAnswer(f"The SQL has no answer: {refusal}.", store.remedy) from error
         if _too_large(error):
-            raise CannotAnswer(f"The SQL has no answer: {first_line(error)}", _SMALLER) from error
+            raise CannotAnswer(
+                f"The SQL has no answer: {store.told(error).splitlines()[0]}", _SMALLER
+            ) from error
         raise UsageError(
-            f"The SQL does not run: {str(error).strip()}",
+            f"The SQL does not run: {store.told(error)}",
             "Tables and columns: SELECT table_name, column_name, comment FROM duckdb_columns()",
         ) from error
 

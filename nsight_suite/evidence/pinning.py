@@ -1,0 +1,72 @@
+"""Holding on to the files of evidence that a store was opened with, whatever takes their place meanwhile."""
+
+from __future__ import annotations
+
+import os
+import stat
+import time
+import weakref
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from pathlib import Path
+
+from nsight_suite.writing import is_aside
+
+Pinned = Mapping[str, Path]
+
+# Where Linux shows the files that a process has open: a path there leads to the file itself, under no name.
+_OPEN_FILES = Path("/proc/self/fd")
+_PATIENCE_S = 2.0
+
+
+def pinned(folder: Path, names: Iterable[str], until: object) -> Pinned:
+    """Paths to these files of a folder, all of one version of it, that hold until `until` is collected.
+
+    A name that is missing or no file is left out. Where the system does not show open files, the paths are the
+    plain ones.
+    """
+    wanted = list(names)
+    limit = time.monotonic() + _PATIENCE_S
+    while True:
+        handles = _open(folder, wanted)
+        if handles is not None:
+            break
+        if time.monotonic() > limit:
+            handles = {}
+            break
+        time.sleep(0.01)
+    if not _OPEN_FILES.is_dir():
+        _close(handles.values())
+        return {name: (folder / name).resolve() for name in handles}
+    weakref.finalize(until, _close, list(handles.values()))
+    return {name: _OPEN_FILES / str(handle) for name, handle in handles.items()}
+
+
+def _open(folder: Path, names: Iterable[str]) -> dict[str, int] | None:
+    """The files, open; None when the folder was replaced while they were opened, or is about to be."""
+    try:
+        place = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    except FileNotFoundError:
+        return None if is_aside(folder) else {}
+    except OSError:
+        return {}
+    found: dict[str, int] = {}
+    try:
+        for name in names:
+            with suppress(OSError):
+                handle = os.open(name, os.O_RDONLY | os.O_NONBLOCK, dir_fd=place)
+                found[name] = handle
+                if not stat.S_ISREG(os.fstat(handle).st_mode):
+                    os.close(found.pop(name))
+        with suppress(OSError):
+            if os.path.samestat(os.fstat(place), folder.stat()):
+                return found
+    finally:
+        os.close(place)
+    _close(found.values())
+    return None
+
+
+def _close(handles: Iterable[int]) -> None:
+    for handle in handles:
+        os.close(handle)

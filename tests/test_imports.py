@@ -13,7 +13,7 @@ ROOT = Path(__file__).resolve().parent.parent
 # Each layer may import the layers above it in this list; the members of one layer do not know one another.
 LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"errors", "runshape", "tomltable"}),
-    frozenset({"writing"}),
+    frozenset({"writing", "unpacking"}),
     frozenset({"sources", "runfolder", "locking", "command", "versions"}),
     frozenset({"protocol", "manifest"}),
     frozenset({"plan"}),
@@ -23,12 +23,12 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"drawing"}),
     frozenset({"reporting"}),
     frozenset({"sealing"}),
-    frozenset({"sharing"}),
+    frozenset({"sharing", "verifying"}),
     frozenset({"run"}),
     frozenset(
         {
             *("capture", "ingest", "scan", "share", "doctor", "list"),
-            *("query", "reconcile", "figures", "report"),
+            *("query", "reconcile", "figures", "report", "verify"),
         }
     ),
     frozenset({"__init__", "__main__"}),

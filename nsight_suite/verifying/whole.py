@@ -1,0 +1,62 @@
+"""All checks of a run, one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping
+
+from nsight_suite.errors import SuiteError, UsageError
+from nsight_suite.manifest import read_manifest
+from nsight_suite.runfolder import RunFolder
+from nsight_suite.unpacking import LIMITS, Limits, look_over
+from nsight_suite.verifying import (
+    files,
+    identity,
+    pictures,
+    rebuilt,
+    samples,
+    summaries,
+    traces,
+    verdicts,
+)
+from nsight_suite.verifying.checks import Check, Failure, Subject, refuse_large
+
+# By name, in the order in which they run: what is quick and tells most comes first.
+CHECKS: Mapping[str, tuple[str, Callable[[Subject], Check]]] = {
+    module.NAME: (module.ABOUT, module.check)
+    for module in (files, identity, rebuilt, summaries, samples, traces, verdicts, pictures)
+}
+_MANIFEST = "manifest.json"
+
+
+def subject_of(run: RunFolder, *, is_bundle: bool = False, limits: Limits = LIMITS) -> Subject:
+    """What there is to be verified of a run folder.
+
+    `is_bundle`: it was unpacked from one. Raises SuiteError where it holds links or more than any run, and
+    where run.json cannot be read.
+    """
+    found = look_over(run.path, limits)
+    refuse_large(found)
+    run.read_run()
+    manifest, wrong = None, ""
+    if _MANIFEST in found:
+        try:
+            manifest = read_manifest(run.manifest)
+        except UsageError as error:
+            wrong = error.what.replace(str(run.path), run.path.name)
+    # Whatever `share` writes leaves something out or holds nothing private.
+    shared = manifest is not None and not any(entry.private for entry in manifest.files)
+    return Subject(run, found, manifest, wrong, is_bundle or shared)
+
+
+def verify_run(subject: Subject, skip: Collection[str] = ()) -> Iterator[Check]:
+    """The result of every check but those to `skip`, as each is done."""
+    for name, (about, check) in CHECKS.items():
+        if name in skip:
+            yield Check(name, about, missing=("skipped, as asked for",))
+            continue
+        try:
+            yield check(subject)
+        except SuiteError as error:
+            yield Check(name, about, failures=(Failure(name, error.what),))
+        except MemoryError:
+            yield Check(name, about, failures=(Failure(name, "needs more memory than is allowed"),))

@@ -103,6 +103,7 @@ def analyse(run: RunFolder, source: ExperimentSource) -> int:
     from nsight_suite.reconciliation import reconcile_run
     from nsight_suite.reconciliation.table import render, to_json
     from nsight_suite.reporting import write_report
+    from nsight_suite.sealing import seal
 
     _say("evidence, reconciliation, figures and report …")
     build(run)
@@ -113,6 +114,7 @@ def analyse(run: RunFolder, source: ExperimentSource) -> int:
     drawn = draw(run, experiment=source)
     write_drawings(drawn, run.figures)
     html, _ = write_report(run, reconciliation, drawn, run.path)
+    seal(run, source)
     print(render(reconciliation, colour=sys.stdout.isatty()))
     print(f"Run: {run.path}\nReport: {html}")
     return reconciliation.exit_status or (0 if is_complete(run) else 2)

@@ -316,6 +316,7 @@ def analysed(run: RunFolder, reconciled: int) -> int:
         ),
         "nsight_suite.drawing": mock.Mock(),
         "nsight_suite.reporting": mock.Mock(write_report=mock.Mock(return_value=("html", "md"))),
+        "nsight_suite.sealing": mock.Mock(),
     }
     with mock.patch.dict("sys.modules", stages):
         return capture.analyse(run, find_experiment(str(EXPERIMENT)))

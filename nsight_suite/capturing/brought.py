@@ -12,7 +12,8 @@ from typing import Any
 from nsight_suite.capturing.diagnosis import why_no_output
 from nsight_suite.capturing.environment import without_secrets
 from nsight_suite.capturing.folder import copy_protocol
-from nsight_suite.capturing.making import artifacts, now_utc
+from nsight_suite.capturing.making import now_utc
+from nsight_suite.capturing.outputs import artifacts, places
 from nsight_suite.capturing.records import end_of_records
 from nsight_suite.capturing.session import Request, finish_run, start_run
 from nsight_suite.capturing.tools import Tool
@@ -174,5 +175,5 @@ def _record(run: RunFolder, name: str, problem: str | None) -> dict[str, Any]:
         "steps": [],
         "tools": {},
         "options": dict.fromkeys(("cache_control", "clock_control", "graph_trace", "graph_profiling")),
-        "artifacts": artifacts(run, name, produced),
+        "artifacts": artifacts(run, places(run, name, produced)),
     }

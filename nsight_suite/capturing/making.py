@@ -10,13 +10,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from nsight_suite.capturing.attempts import keep_attempt, note_files
 from nsight_suite.capturing.diagnosis import StepResult, why_failed
 from nsight_suite.capturing.environment import child_environment, package_root, without_secrets
-from nsight_suite.capturing.passes import PLAN_FILE, PassPlan, Step
-from nsight_suite.capturing.process import Ended, end_family, run_child
-from nsight_suite.capturing.records import Progress, RecordsFollower, end_of_records
+from nsight_suite.capturing.outputs import artifacts, keep_outputs, places
+from nsight_suite.capturing.passes import PLAN_FILE, PassPlan
+from nsight_suite.capturing.process import Ended, run_child
+from nsight_suite.capturing.records import Progress, RecordsFollower
 from nsight_suite.errors import SuiteError
-from nsight_suite.plan import KEEPS_BUILDS
 from nsight_suite.runfolder import RunFolder, sha256, write_json
 
 Report = Callable[[Progress], None]
@@ -29,17 +30,18 @@ def make_pass(
     """Run one pass and return its record, which is then in passes/ too.
 
     `versions` are those of the tools and libraries. `unmet` says why the pass cannot be made here; it is then
-    recorded as failed and nothing is run. What an earlier attempt left of this pass is removed first.
+    recorded as failed and nothing is run. What an earlier attempt left of this pass is kept in attempts/.
     """
-    forget_pass(run, plan)
+    keep_attempt(run, plan)
+    _clear(run, plan)
+    note_files(run)
     started_utc = now_utc()
     started = time.monotonic_ns()
     results = [] if unmet else _run_steps(run, plan, report)
     log = run.logs / f"{plan.name}.log"
     work = run.work / plan.name
     reason = unmet or why_failed(plan, results, work, log)
-    _keep_outputs(run, plan)
-    _keep_builds(run, plan)
+    keep_outputs(run, plan)
     record = {
         "pass": plan.name,
         "state": "failed" if reason else "ok",
@@ -50,22 +52,20 @@ def make_pass(
         "steps": [_step_record(result) for result in results],
         "tools": dict(versions),
         "options": dict(plan.options),
-        "artifacts": artifacts(run, plan.name, plan.outputs),
+        "artifacts": artifacts(run, places(run, plan.name, plan.outputs)),
     }
     write_json(run.passes / f"{plan.name}.json", record)
+    note_files(run)
     shutil.rmtree(work, ignore_errors=True)
     return record
 
 
-def forget_pass(run: RunFolder, plan: PassPlan) -> None:
-    """Remove all traces of an earlier attempt, and end what a killed suite may have left running."""
-    work = run.work / plan.name
-    end_family(str(work.resolve()))
-    (run.passes / f"{plan.name}.json").unlink(missing_ok=True)
-    for path in (*(run.reports / name for name in plan.outputs), run.logs / f"{plan.name}.log"):
+def _clear(run: RunFolder, plan: PassPlan) -> None:
+    """A pass begins with nothing of an earlier one around it."""
+    for path in (run.passes / f"{plan.name}.json", *places(run, plan.name, plan.outputs)):
         path.unlink(missing_ok=True)
-    shutil.rmtree(run.builds(plan.name), ignore_errors=True)
-    shutil.rmtree(work, ignore_errors=True)
+    for folder in (run.builds(plan.name), run.work / plan.name):
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def pass_is_finished(run: RunFolder, record: Mapping[str, Any] | None) -> bool:
@@ -77,25 +77,6 @@ def pass_is_finished(run: RunFolder, record: Mapping[str, Any] | None) -> bool:
         (run.path / artifact["path"]).is_file() and sha256(run.path / artifact["path"]) == artifact["sha256"]
         for artifact in artifacts
     )
-
-
-def artifacts(run: RunFolder, name: str, outputs: tuple[str, ...]) -> list[dict[str, Any]]:
-    """The files of a pass that are there, with their hashes. Only driver records are fit for other eyes."""
-    paths = [
-        *(run.reports / output for output in outputs),
-        *sorted(run.builds(name).glob("*")),
-        run.logs / f"{name}.log",
-    ]
-    return [
-        {
-            "path": path.relative_to(run.path).as_posix(),
-            "bytes": path.stat().st_size,
-            "sha256": sha256(path),
-            "private": path.suffix != ".jsonl",
-        }
-        for path in paths
-        if path.is_file()
-    ]
 
 
 def now_utc() -> str:
@@ -148,38 +129,6 @@ def _follow(records: Path, report: Report) -> Callable[[], None]:
             report(progress)
 
     return tick
-
-
-def _keep_outputs(run: RunFolder, plan: PassPlan) -> None:
-    """Move whatever the steps wrote to reports/: what was measured before a failure stays usable."""
-    work = run.work / plan.name
-    run.reports.mkdir(parents=True, exist_ok=True)
-    for step in plan.steps:
-        for name in step.outputs:
-            if name != step.records and _is_plain(work / name):
-                (work / name).replace(run.reports / name)
-    if records := _records_to_keep(plan.steps, work):
-        records.replace(run.reports / f"{plan.name}.jsonl")
-
-
-def _keep_builds(run: RunFolder, plan: PassPlan) -> None:
-    """Source, log, PTX, machine code and its text of every kernel, and the dumps of the graphs."""
-    made = run.work / plan.name / "build"
-    if plan.name in KEEPS_BUILDS and made.is_dir() and not made.is_symlink():
-        run.builds(plan.name).parent.mkdir(parents=True, exist_ok=True)
-        made.replace(run.builds(plan.name))
-
-
-def _is_plain(path: Path) -> bool:
-    """A file of the pass itself: what a link leads to may be anybody's."""
-    return path.is_file() and not path.is_symlink()
-
-
-def _records_to_keep(steps: tuple[Step, ...], work: Path) -> Path | None:
-    """The driver's records; of several driver runs the first that did not end well, else the first."""
-    paths = [work / step.records for step in steps if step.records and _is_plain(work / step.records)]
-    bad = [path for path in paths if (end_of_records(path) or {}).get("state") != "ok"]
-    return next(iter(bad or paths), None)
 
 
 def _exit_status(results: list[StepResult]) -> int | None:

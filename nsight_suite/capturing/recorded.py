@@ -32,6 +32,7 @@ def copy_run(recorded: Path, run: RunFolder) -> None:
             folder.chmod(0o755)
         copy = RunFolder(temporary)
         write_json(copy.run_json, {**copy.read_run(), "source": "recorded"})
+        copy.manifest.unlink(missing_ok=True)  # it would tell of another run.json
         temporary.replace(run.path)
     except OSError as error:
         raise SuiteError(f"Cannot copy {recorded} to {run.path}: {error.strerror or error}.") from error

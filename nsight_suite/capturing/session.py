@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import nsight_suite
+from nsight_suite.capturing.attempts import note_files
 from nsight_suite.capturing.environment import without_secrets
 from nsight_suite.capturing.folder import copy_protocol
 from nsight_suite.capturing.making import make_pass, now_utc, pass_is_finished
@@ -146,9 +147,10 @@ def _tool_version(plan: PassPlan, tools: Mapping[str, Tool]) -> dict[str, str]:
 
 
 def finish_run(run: RunFolder, info: Mapping[str, Any], states: Sequence[str]) -> None:
-    """Write the state that a run ends in."""
+    """Write the state that a run ends in, and its manifest so far."""
     complete = all(state == "ok" for state in states)
     write_json(run.run_json, {**info, "state": "complete" if complete else "incomplete"})
+    note_files(run)
     shutil.rmtree(run.work, ignore_errors=True)
 
 

@@ -87,7 +87,7 @@ def test_what_a_killed_process_left_is_removed_by_the_next(export: Path, tmp_pat
 def test_of_two_processes_one_makes_the_run_and_the_other_is_told(export: Path, tmp_path: Path) -> None:
     """Case 93."""
     child = started(LOOP, export, tmp_path / "run")
-    with pytest.raises(UsageError, match="Another process is ingesting"):
+    with pytest.raises(UsageError, match=rf"Another process .* process {child.pid} on .* \(ingest\)"):
         ingest([export], tmp_path / "run")
     child.kill()
     child.communicate()

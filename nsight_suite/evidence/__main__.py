@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 
 from nsight_suite.command import run_command
+from nsight_suite.locking import locked
 from nsight_suite.runfolder import RunFolder
 from nsight_suite.sources import find_run
 
@@ -26,12 +27,14 @@ def _rebuild(name: str) -> int:
     if run.is_ingested():
         from nsight_suite.evidence.ingested import rebuild
 
-        rebuild(run)
+        with locked(run.path, "evidence"):
+            rebuild(run)
         print(f"Wrote {run.evidence} and {run.duckdb.name}.")
         return 0
     from nsight_suite.evidence.build import build
 
-    build(run)
+    with locked(run.path, "evidence"):
+        build(run)
     print(f"Wrote {run.evidence}, {run.duckdb.name} and {run.sqlite.name}.")
     return 0
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import fcntl
 import os
 import shutil
 import signal
@@ -11,10 +10,11 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import BinaryIO
 
-from nsight_suite.errors import SuiteError, UsageError
+from nsight_suite.errors import UsageError
+from nsight_suite.locking import LOCK, held
 from nsight_suite.runfolder import RunFolder
+from nsight_suite.writing import cannot_write, sync
 
 
 def refuse_taken(out: Path) -> None:
@@ -42,18 +42,20 @@ def draft(out: Path) -> Iterator[RunFolder]:
     made = _make_parents(place)
     finished = False
     try:
-        with _lock(place.with_name(f".{place.name}.lock"), out):
+        with held(place.with_name(f".{place.name}{LOCK}"), out, "ingest"):
             try:
                 shutil.rmtree(folder, ignore_errors=True)
                 folder.mkdir()
                 yield RunFolder(folder)
+                sync(folder)
                 _move(folder, place, out)
+                sync(place.parent)
                 finished = True
             finally:
                 with _undisturbed():
                     shutil.rmtree(folder, ignore_errors=True)
     except OSError as error:
-        raise SuiteError(f"Cannot write {out}: {error.strerror or error}.") from error
+        raise cannot_write(out, error) from error
     finally:
         if not finished:
             for parent in made:
@@ -67,7 +69,7 @@ def _make_parents(place: Path) -> list[Path]:
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise SuiteError(f"Cannot make {place.parent}: {error.strerror}.") from error
+        raise cannot_write(place.parent, error) from error
     return missing
 
 
@@ -80,34 +82,6 @@ def _move(folder: Path, place: Path, out: Path) -> None:
                 f"'{out}' was made by somebody else meanwhile.", "Give --out a folder that does not exist yet."
             ) from error
         raise
-
-
-@contextmanager
-def _lock(path: Path, out: Path) -> Iterator[None]:
-    """Hold the lock of a place, so that two processes never make the same run."""
-    with _locked(path, out):
-        try:
-            yield
-        finally:
-            path.unlink(missing_ok=True)
-
-
-def _locked(path: Path, out: Path) -> BinaryIO:
-    while True:
-        file = path.open("ab")
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            file.close()
-            raise UsageError(
-                f"Another process is ingesting to '{out}' just now.", "Wait for it, or give another --out."
-            ) from error
-        except OSError:
-            return file  # a file system without locks: the renaming at the end still lets only one win
-        with suppress(FileNotFoundError):
-            if os.path.samestat(path.stat(), os.fstat(file.fileno())):
-                return file
-        file.close()  # whoever held it has removed it meanwhile
 
 
 @contextmanager

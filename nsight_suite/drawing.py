@@ -11,6 +11,7 @@ import importlib.metadata
 import io
 import logging
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ from nsight_suite.evidence.store import Store
 from nsight_suite.figurefiles import FigureSource, figure_sources
 from nsight_suite.querying import open_evidence, query_text, run_sql
 from nsight_suite.querying.formats import as_text
-from nsight_suite.runfolder import RunFolder, replacing, sha256, write_json
+from nsight_suite.runfolder import RunFolder, json_text, replacing, sha256
 from nsight_suite.sources import ExperimentSource, data_root
 
 _LOG = logging.getLogger(__name__)
@@ -65,7 +66,8 @@ def draw(
                 f"There is no figure '{name}' for '{info['experiment']}'.", f"Its figures: {', '.join(known)}."
             )
     drawings, left_out = [], {}
-    store, inputs = open_evidence(run), _inputs(run)
+    store = open_evidence(run)
+    inputs = _inputs(run, store)
     with store.connection:
         for source in sources:
             if names is not None and source.name not in names:
@@ -82,24 +84,24 @@ def draw(
 def write_drawings(drawn: Drawn, folder: Path) -> list[Path]:
     """Write NAME.png, NAME.svg and NAME.provenance.json of each figure; returns the paths.
 
-    A figure that was left out is told in the log.
+    No file is replaced before all of them could be written. A figure that was left out is told in the log.
     """
-    written = []
+    files: dict[Path, bytes] = {}
     for drawing in drawn.drawings:
         stem = drawing.source.name
-        outputs = []
-        for suffix, content in (("png", drawing.png), ("svg", drawing.svg)):
-            path = folder / f"{stem}.{suffix}"
-            with replacing(path) as temporary:
-                temporary.write_bytes(content)
-            outputs.append(path)
-        path = folder / f"{stem}.provenance.json"
-        files = [{"path": output.name, "sha256": sha256(output)} for output in outputs]
-        write_json(path, {**drawing.provenance, "outputs": files})
-        written += [*outputs, path]
+        pictures = {f"{stem}.png": drawing.png, f"{stem}.svg": drawing.svg}
+        outputs = [
+            {"path": name, "sha256": hashlib.sha256(content).hexdigest()} for name, content in pictures.items()
+        ]
+        provenance = json_text({**drawing.provenance, "outputs": outputs}).encode(errors="replace")
+        files |= {folder / name: content for name, content in pictures.items()}
+        files[folder / f"{stem}.provenance.json"] = provenance
+    with ExitStack() as written:
+        for path, content in files.items():
+            written.enter_context(replacing(path)).write_bytes(content)
     for name, reason in drawn.left_out.items():
         _LOG.warning("nsight-suite: figure %s is left out: %s", name, reason)
-    return written
+    return list(files)
 
 
 def _draw(store: Store, source: FigureSource, info: Mapping[str, Any], inputs: list[dict[str, str]]) -> Drawing:
@@ -157,14 +159,14 @@ def _draw(store: Store, source: FigureSource, info: Mapping[str, Any], inputs: l
     return Drawing(source, svg.getvalue(), png.getvalue(), provenance)
 
 
-def _inputs(run: RunFolder) -> list[dict[str, str]]:
-    """Everything that an answer depends on beside the query: evidence, expectations and the shared views."""
+def _inputs(run: RunFolder, store: Store) -> list[dict[str, str]]:
+    """Everything that an answer depends on beside the query: evidence, expectations and the shared views.
+
+    Of the evidence the very files that the store reads, whatever lies in their place by now.
+    """
     views = sorted((data_root() / "queries" / "views").glob("*.sql"))
     return [
-        *(
-            {"path": f"evidence/{path.name}", "sha256": sha256(path)}
-            for path in sorted(run.evidence.glob("*.parquet"))
-        ),
+        *({"path": f"evidence/{name}", "sha256": sha256(path)} for name, path in sorted(store.files.items())),
         *(
             {"path": "protocol/expected.sql", "sha256": sha256(run.expected)}
             for _ in range(run.expected.is_file())

@@ -169,8 +169,13 @@ def _refuse(constant: str) -> None:
     raise ValueError(f"{constant} is no JSON")
 
 
+def json_text(data: object) -> str:
+    """JSON as the suite writes it."""
+    return json.dumps(data, indent=2, ensure_ascii=False) + "\n"
+
+
 def write_json(path: Path, data: object) -> None:
-    write_text(path, json.dumps(data, indent=2, ensure_ascii=False) + "\n")
+    write_text(path, json_text(data))
 
 
 def write_text(path: Path, text: str) -> None:

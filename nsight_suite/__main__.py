@@ -17,6 +17,7 @@ VERBS = {
     "figures": "draw a run's figures from its evidence",
     "report": "write a run's HTML and Markdown report",
     "share": "copy a run, leaving out all that is private",
+    "compare": "compare two runs of one protocol: regressed, improved, within noise, incomparable",
     "verify": "check a run or bundle of anybody's: hashes, numbers, traces, verdicts, figures",
     "evidence": "build a run's evidence again from its reports",
     "scan": "tell what a report or folder would leak, without repeating it",

@@ -20,7 +20,7 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"evidence", "capturing"}),
     frozenset({"driving", "querying", "ingesting", "scanning"}),
     frozenset({"reconciliation", "figurefiles", "figurestyle"}),
-    frozenset({"drawing"}),
+    frozenset({"drawing", "comparing"}),
     frozenset({"reporting"}),
     frozenset({"sealing"}),
     frozenset({"sharing", "verifying"}),
@@ -28,7 +28,7 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset(
         {
             *("capture", "ingest", "scan", "share", "doctor", "list"),
-            *("query", "reconcile", "figures", "report", "verify"),
+            *("query", "reconcile", "figures", "report", "verify", "compare"),
         }
     ),
     frozenset({"__init__", "__main__"}),

@@ -1,0 +1,113 @@
+"""Two run folders → their comparison."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from nsight_suite.comparing.conditions import REASONS, doubts_between, in_order, remark
+from nsight_suite.comparing.counted import judge_counts
+from nsight_suite.comparing.loose import compare_loose
+from nsight_suite.comparing.results import Comparison, Doubt, Options, Row, in_table
+from nsight_suite.comparing.sides import Side, read_side
+from nsight_suite.comparing.timing import judge_times, moved_together
+from nsight_suite.errors import UsageError
+from nsight_suite.runfolder import RunFolder
+
+
+def compare_runs(
+    a: RunFolder, b: RunFolder, options: Options | None = None, repeats: Sequence[RunFolder] = ()
+) -> Comparison:
+    """Compare run `b` with run `a`. `repeats` are further runs of what `a` ran: whatever moved there is noise.
+
+    Raises UsageError for runs of different experiments and for a variant, case or reason that is not known;
+    CannotAnswer when a run holds no evidence.
+    """
+    options = options or Options()
+    if unknown := options.allow - REASONS.keys():
+        raise UsageError(f"There is no reason '{min(unknown)}'.", f"Reasons: {', '.join(REASONS)}.")
+    experiments = [str(run.read_run()["experiment"]) for run in (a, b, *repeats)]
+    for run, experiment in zip((b, *repeats), experiments[1:], strict=True):
+        if experiment != experiments[0]:
+            raise UsageError(
+                f"{a.path} is a run of {_named(experiments[0])}, {run.path} one of {_named(experiment)}.",
+                "Only runs of one experiment can be compared. Each by itself: query RUN host_completion.",
+            )
+    if not experiments[0]:
+        return compare_loose(a, b, options, repeats)
+    again = [read_side(run, with_verdicts=False) for run in repeats]
+    return compare_sides(read_side(a), read_side(b), options, again)
+
+
+def compare_sides(a: Side, b: Side, options: Options, repeats: Sequence[Side] = ()) -> Comparison:
+    """A pure function of what two captured runs hold."""
+    a, b = _only(a, options.cases), _only(b, options.cases)
+    if unknown := [name for name in options.cases if name not in {*a.cases, *b.cases}]:
+        raise UsageError(
+            f"Neither run has a case '{unknown[0]}'.", f"Cases: {', '.join({**a.cases, **b.cases})}"
+        )
+    variants = dict.fromkeys(case["variant"] for case in a.cases.values())
+    if options.baseline and options.baseline not in variants:
+        raise UsageError(f"Run A has no variant '{options.baseline}'.", f"Its variants: {', '.join(variants)}.")
+    doubts = list(doubts_between(a, b, options.allow))
+    doubts += _of_repeats(a, repeats)
+    rows = judge_times(a, b, repeats, doubts, options)
+    rows += judge_counts(a, b, doubts, options.threshold)
+    doubts += moved_together(rows, a.cases, options.threshold)
+    doubts += _of_baseline(rows, options.baseline)
+    return Comparison(
+        a.told, b.told, options, tuple(one.told.run_id for one in repeats), in_order(doubts), in_table(rows)
+    )
+
+
+def _only(side: Side, case_ids: Sequence[str]) -> Side:
+    """The side with some of its cases alone; of what is told by kernel or tool nothing."""
+    if not case_ids:
+        return side
+    cases = {case_id: case for case_id, case in side.cases.items() if case_id in case_ids}
+    rows = {
+        name: [row for row in found if row.get("case_id") in (None, *case_ids)]
+        for name, found in side.rows.items()
+    }
+    verdicts = {key: verdict for key, verdict in side.verdicts.items() if key[0] in case_ids}
+    return replace(side, cases=cases, rows=rows, verdicts=verdicts)
+
+
+def _of_repeats(a: Side, repeats: Sequence[Side]) -> list[Doubt]:
+    """What keeps a repeat from telling the noise of A."""
+    found = []
+    for repeat in repeats:
+        told = [doubt for doubt in doubts_between(a, repeat, ()) if doubt.blocks or doubt.code == "same-run"]
+        found += [
+            remark("doubtful-repeat", f"{repeat.told.run_id} as a repeat of A: {doubt.told}", doubt.passes)
+            for doubt in told
+        ]
+    return found
+
+
+def _of_baseline(rows: Sequence[Row], baseline: str) -> list[Doubt]:
+    """Whether the baseline itself is another than before, which moves all that is divided by it."""
+    if not baseline:
+        return []
+    changed = [
+        row.case_id
+        for row in rows
+        if row.quantity == "machine_code"
+        and row.verdict == "changed"
+        and row.case_id.startswith(f"{baseline}.")
+    ]
+    moved = [
+        row.case_id for row in rows if row.quantity == "completion" and row.verdict in ("regressed", "improved")
+    ]
+    told = "The baseline's own machine code changed: what is divided by it may have moved for that alone."
+    found = [remark("baseline-changed", told)] if changed else []
+    if moved:
+        told = (
+            f"The baseline's own completion moved in {len(moved)} cases: all that is divided by it shows that."
+        )
+        found.append(remark("baseline-moved", told))
+    return found
+
+
+def _named(experiment: str) -> str:
+    return f"'{experiment}'" if experiment else "loose reports"

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from nsight_suite.capturing.brought import build_from_reports, look_through
-from nsight_suite.capturing.folder import choose_folder, locked
+from nsight_suite.capturing.folder import choose_folder
 from nsight_suite.capturing.interruption import interruptible
 from nsight_suite.capturing.options import choices, parse, refuse_contradictions
 from nsight_suite.capturing.origin import refuse_another_origin, refuse_incomplete
@@ -36,6 +36,7 @@ from nsight_suite.capturing.session import (
 from nsight_suite.capturing.tools import find_tools
 from nsight_suite.command import run_command
 from nsight_suite.errors import CannotAnswer, CannotMeasure, UsageError
+from nsight_suite.locking import locked
 from nsight_suite.protocol import load
 from nsight_suite.runfolder import RunFolder, write_text
 from nsight_suite.sources import ExperimentSource, find_experiment, find_run
@@ -59,7 +60,7 @@ def _capture(options: argparse.Namespace, argv: list[str], inspect: Inspect) -> 
     """Select, look at the machine, make the passes, analyse."""
     refuse_contradictions(options)
     if options.reports:
-        return analyse(*_from_reports(options, argv))
+        return _from_reports(options, argv)
     if options.resume:
         run, run_id = RunFolder(find_run(options.resume)), ""
         request = _resumed(options, run, argv)
@@ -83,7 +84,7 @@ def _capture(options: argparse.Namespace, argv: list[str], inspect: Inspect) -> 
     if todo and blocking(checks, todo, variants):
         return _cannot_capture(options, request, [check for check in checks if check.state == "missing"])
     _import_for_the_analysis()
-    with locked(run):
+    with locked(run.path, "capture"):
         if options.resume:
             reopen_run(run, request)
         else:
@@ -97,7 +98,10 @@ def _capture(options: argparse.Namespace, argv: list[str], inspect: Inspect) -> 
 
 
 def analyse(run: RunFolder, source: ExperimentSource) -> int:
-    """Everything that follows the passes, on any machine; prints the verdicts and gives the exit status."""
+    """Everything that follows the passes, on any machine; prints the verdicts and gives the exit status.
+
+    The caller holds the lock.
+    """
     from nsight_suite.drawing import draw, write_drawings
     from nsight_suite.evidence.build import build
     from nsight_suite.reconciliation import reconcile_run
@@ -157,7 +161,7 @@ def _resumed(options: argparse.Namespace, run: RunFolder, argv: list[str]) -> Re
     return resume_request(run, source, load(source.protocol), argv)
 
 
-def _from_reports(options: argparse.Namespace, argv: list[str]) -> tuple[RunFolder, ExperimentSource]:
+def _from_reports(options: argparse.Namespace, argv: list[str]) -> int:
     brought = look_through(options.reports)
     for path in brought.unknown:
         _say(f"left aside, no report that the suite knows: {path.name}")
@@ -168,9 +172,9 @@ def _from_reports(options: argparse.Namespace, argv: list[str]) -> tuple[RunFold
     _import_for_the_analysis()
     request = Request(source, protocol, select(protocol), options.device or 0, tuple(argv))
     run, run_id = choose_folder(options.out, protocol.name)
-    with locked(run):
+    with locked(run.path, "capture --reports"):
         build_from_reports(run, run_id, brought, request, find_tools())
-    return run, source
+        return analyse(run, source)
 
 
 def _cannot_capture(options: argparse.Namespace, request: Request, lacks: Sequence[Check]) -> int:
@@ -203,7 +207,8 @@ def _go_on_with(recorded: Path, options: argparse.Namespace, request: Request, w
     run, _ = choose_folder(options.out, f"recorded-{recorded.name}")
     _say(f"{what}\n  Going on with the recorded run {recorded.name} instead.")
     copy_run(recorded, run)
-    status = analyse(run, request.source)
+    with locked(run.path, "capture --or-recorded"):
+        status = analyse(run, request.source)
     print(f"These are the numbers of the recorded run {recorded.name} ({origin_of(run)}), not of this machine.")
     return status
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from nsight_suite.errors import UsageError
 from nsight_suite.writing import cannot_write, sweep
 
-LOCK = ".lock"
+LOCK = ".nsight-suite.lock"
 _LOG = logging.getLogger(__name__)
 _NO_LOCKS = (errno.ENOLCK, errno.ENOTSUP, errno.ENOSYS, errno.EINVAL)
 

@@ -113,9 +113,9 @@ def test_an_interrupted_run_ends_its_children_and_says_how_to_go_on(tmp_path: Pa
 
 def test_a_second_process_on_the_same_run_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     folder = tmp_path / "run"
-    with hanging_in("timing", folder):
+    with hanging_in("timing", folder) as process:
         assert capture_fake("--resume", str(folder)) == 2
-        assert "Another process is working on the run" in capsys.readouterr().err
+        assert f"Another process is writing to {folder}: process {process.pid} on" in capsys.readouterr().err
 
 
 def test_a_report_that_was_changed_is_measured_again(tmp_path: Path):

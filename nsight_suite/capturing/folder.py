@@ -1,16 +1,12 @@
-"""The folder of a run: choosing it, holding it for one process, and keeping the protocol in it."""
+"""The folder of a run: choosing it, and keeping the protocol in it."""
 
 from __future__ import annotations
 
-import fcntl
-import os
 import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 
-from nsight_suite.errors import SuiteError, UsageError
+from nsight_suite.errors import UsageError
 from nsight_suite.runfolder import RunFolder, replacing
 
 
@@ -36,26 +32,6 @@ def choose_folder(out: Path | None, name: str) -> tuple[RunFolder, str]:
     if out.is_dir() and any(out.iterdir()):
         raise UsageError(f"'{out}' is not empty, and no run.", "Give --out a folder that does not exist yet.")
     return RunFolder(out), run_id
-
-
-@contextmanager
-def locked(run: RunFolder) -> Iterator[None]:
-    """Hold a run for this process alone. Raises UsageError when another one works on it."""
-    try:
-        run.path.mkdir(parents=True, exist_ok=True)
-        handle = os.open(run.path, os.O_RDONLY)
-    except OSError as error:
-        raise SuiteError(f"Cannot use the folder {run.path}: {error.strerror}.") from error
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError as error:
-        raise UsageError(
-            f"Another process is working on the run {run.path}.", "Wait for it to end, or give another folder."
-        ) from error
-    else:
-        yield
-    finally:
-        os.close(handle)
 
 
 def copy_protocol(run: RunFolder, protocol: Path, expected: Path) -> None:

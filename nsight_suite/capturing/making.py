@@ -17,8 +17,8 @@ from nsight_suite.capturing.outputs import artifacts, keep_outputs, places
 from nsight_suite.capturing.passes import PLAN_FILE, PassPlan
 from nsight_suite.capturing.process import Ended, run_child
 from nsight_suite.capturing.records import Progress, RecordsFollower
-from nsight_suite.errors import SuiteError
 from nsight_suite.runfolder import RunFolder, sha256, write_json
+from nsight_suite.writing import cannot_write, sync
 
 Report = Callable[[Progress], None]
 PassRecord = dict[str, Any]
@@ -54,10 +54,21 @@ def make_pass(
         "options": dict(plan.options),
         "artifacts": artifacts(run, places(run, plan.name, plan.outputs)),
     }
+    _settle(run, record)
     write_json(run.passes / f"{plan.name}.json", record)
     note_files(run)
     shutil.rmtree(work, ignore_errors=True)
     return record
+
+
+def _settle(run: RunFolder, record: PassRecord) -> None:
+    """Bring to the disk what a pass has measured, before its record says that it is there."""
+    paths = [run.path / entry["path"] for entry in record["artifacts"]]
+    try:
+        for path in (*paths, *dict.fromkeys(path.parent for path in paths)):
+            sync(path)
+    except OSError as error:
+        raise cannot_write(run.path, error) from error
 
 
 def _clear(run: RunFolder, plan: PassPlan) -> None:
@@ -92,7 +103,7 @@ def _run_steps(run: RunFolder, plan: PassPlan, report: Report) -> list[StepResul
         log.parent.mkdir(exist_ok=True)
         log.touch()
     except OSError as error:
-        raise SuiteError(f"Cannot write into {run.path}: {error.strerror}.") from error
+        raise cannot_write(work, error) from error
     write_json(work / PLAN_FILE, plan.plan.as_json())
     environment = child_environment(os.environ, work.resolve(), package_root())
     left_s = float(plan.timeout_s)

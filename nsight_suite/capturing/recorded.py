@@ -6,9 +6,9 @@ import json
 import shutil
 from pathlib import Path
 
-from nsight_suite.errors import SuiteError
 from nsight_suite.runfolder import RunFolder, read_json, write_json
 from nsight_suite.sources import recorded_runs
+from nsight_suite.writing import cannot_write, remove, sweep, temporary_beside
 
 
 def recorded_run(experiment: str) -> Path | None:
@@ -23,9 +23,9 @@ def copy_run(recorded: Path, run: RunFolder) -> None:
 
     The copy's run.json says `"source": "recorded"`: nothing in it was measured by whoever made the copy.
     """
-    temporary = run.path.with_name(f".{run.path.name}.copying")
+    temporary = temporary_beside(run.path)
     try:
-        shutil.rmtree(temporary, ignore_errors=True)
+        sweep(run.path.parent, run.path)
         # The recorded run may be read-only, as everything that is installed; the copy must not be.
         shutil.copytree(recorded, temporary, copy_function=shutil.copyfile)
         for folder in (temporary, *(path for path in temporary.rglob("*") if path.is_dir())):
@@ -35,9 +35,9 @@ def copy_run(recorded: Path, run: RunFolder) -> None:
         copy.manifest.unlink(missing_ok=True)  # it would tell of another run.json
         temporary.replace(run.path)
     except OSError as error:
-        raise SuiteError(f"Cannot copy {recorded} to {run.path}: {error.strerror or error}.") from error
+        raise cannot_write(run.path, error) from error
     finally:
-        shutil.rmtree(temporary, ignore_errors=True)
+        remove(temporary)
 
 
 def origin_of(run: RunFolder) -> str:

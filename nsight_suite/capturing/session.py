@@ -63,11 +63,8 @@ def start_run(run: RunFolder, run_id: str, request: Request, origin: str = "capt
 
 
 def reopen_run(run: RunFolder, request: Request) -> None:
-    """Make good what a kill may have left: no copy of the protocol, and files under temporary names."""
+    """Make good what a kill may have left: no copy of the protocol."""
     copy_protocol(run, request.source.protocol, request.source.expected)
-    for folder in (run.path, run.protocol.parent, run.passes):
-        for path in folder.glob(".*.*"):
-            path.unlink(missing_ok=True)
 
 
 def resume_request(

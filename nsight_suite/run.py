@@ -9,12 +9,14 @@ with nsight_suite.open_run("examples/row-h200") as run:
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self, overload
 
 from nsight_suite.errors import UsageError
+from nsight_suite.locking import locked
 from nsight_suite.runfolder import RunFolder
 from nsight_suite.sources import ExperimentSource, find_run, recorded_runs
 
@@ -141,17 +143,30 @@ class Run:
         from nsight_suite.drawing import draw, write_drawings
 
         self.folder.refuse_ingested("are no cases to draw")
-        drawn = draw(self.folder, names, self.experiment)
-        return write_drawings(drawn, Path(folder) if folder else self.output_path / "figures")
+        target = Path(folder) if folder else self.output_path / "figures"
+        with self._writing_to(target, "figures"):
+            return write_drawings(draw(self.folder, names, self.experiment), target)
 
     def report(self, folder: str | Path | None = None) -> tuple[Path, Path]:
         """Write report.html and report.md and return their paths."""
         from nsight_suite.drawing import draw
+        from nsight_suite.evidence.pinning import of_one_version
         from nsight_suite.reporting import write_report
 
         self.folder.refuse_ingested("are no verdicts to report")
-        drawn = draw(self.folder, experiment=self.experiment)
-        return write_report(self.folder, self.reconcile(), drawn, Path(folder) if folder else self.output_path)
+        target = Path(folder) if folder else self.output_path
+
+        def write() -> tuple[Path, Path]:
+            drawn = draw(self.folder, experiment=self.experiment)
+            return write_report(self.folder, self.reconcile(), drawn, target)
+
+        with self._writing_to(target, "report"):
+            return of_one_version(self.folder.evidence, write)
+
+    def _writing_to(self, target: Path, doing: str) -> AbstractContextManager[None]:
+        """The lock of the run for what is written into it, else that of the folder that is written to."""
+        inside = target.resolve().is_relative_to(self.path.resolve())
+        return locked(self.path if inside else target, doing)
 
     def close(self) -> None:
         if store := self.__dict__.pop("_store", None):

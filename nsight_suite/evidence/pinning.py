@@ -6,10 +6,12 @@ import os
 import stat
 import time
 import weakref
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
+from typing import TypeVar
 
+from nsight_suite.errors import SuiteError
 from nsight_suite.writing import is_aside
 
 Pinned = Mapping[str, Path]
@@ -17,6 +19,9 @@ Pinned = Mapping[str, Path]
 # Where Linux shows the files that a process has open: a path there leads to the file itself, under no name.
 _OPEN_FILES = Path("/proc/self/fd")
 _PATIENCE_S = 2.0
+_ATTEMPTS = 3
+
+_T = TypeVar("_T")
 
 
 def pinned(folder: Path, names: Iterable[str], until: object) -> Pinned:
@@ -40,6 +45,31 @@ def pinned(folder: Path, names: Iterable[str], until: object) -> Pinned:
         return {name: (folder / name).resolve() for name in handles}
     weakref.finalize(until, _close, list(handles.values()))
     return {name: _OPEN_FILES / str(handle) for name, handle in handles.items()}
+
+
+def of_one_version(folder: Path, work: Callable[[], _T]) -> _T:
+    """What `work` gives that opens the files of a folder more than once; it is done again when the folder was
+    replaced meanwhile.
+
+    Raises SuiteError when that happens again and again.
+    """
+    for _ in range(_ATTEMPTS):
+        before = _version(folder)
+        made = work()
+        if _version(folder) == before:
+            return made
+    raise SuiteError(
+        f"{folder} is replaced again and again, so that nothing can be made of one version of it.",
+        "Wait for the process that writes it, and do this again.",
+    )
+
+
+def _version(folder: Path) -> tuple[int, int, int] | None:
+    try:
+        found = folder.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino, found.st_mtime_ns
 
 
 def _open(folder: Path, names: Iterable[str]) -> dict[str, int] | None:

@@ -137,20 +137,20 @@ __device__ inline unsigned turn_of(Message message) { return static_cast<unsigne
 __device__ inline float value_of(Message message) { return __uint_as_float(static_cast<unsigned>(message)); }
 
 __device__ inline void publish(Message* to, Statistics value, unsigned turn) {
-    asm volatile("st.release.gpu.v2.b64 [%0], {%1, %2};"
+    asm volatile("st.relaxed.gpu.v2.b64 [%0], {%1, %2};"
                  :
                  : "l"(to), "l"(message_of(value.peak, turn)), "l"(message_of(value.squares, turn))
                  : "memory");
 }
 
 __device__ inline void publish(Message* to, float value, unsigned turn) {
-    asm volatile("st.release.gpu.b64 [%0], %1;" : : "l"(to), "l"(message_of(value, turn)) : "memory");
+    asm volatile("st.relaxed.gpu.b64 [%0], %1;" : : "l"(to), "l"(message_of(value, turn)) : "memory");
 }
 
 __device__ inline Statistics await_statistics(const Message* from, unsigned turn) {
     Message peak, squares;
     do {
-        asm volatile("ld.acquire.gpu.v2.b64 {%0, %1}, [%2];"
+        asm volatile("ld.relaxed.gpu.v2.b64 {%0, %1}, [%2];"
                      : "=l"(peak), "=l"(squares)
                      : "l"(from)
                      : "memory");
@@ -161,17 +161,19 @@ __device__ inline Statistics await_statistics(const Message* from, unsigned turn
 __device__ inline float await_sum(const Message* from, unsigned turn) {
     Message sum;
     do {
-        asm volatile("ld.acquire.gpu.b64 %0, [%1];" : "=l"(sum) : "l"(from) : "memory");
+        asm volatile("ld.relaxed.gpu.b64 %0, [%1];" : "=l"(sum) : "l"(from) : "memory");
     } while (turn_of(sum) != turn);
     return value_of(sum);
 }
 
-// The blocks of a row meet alone: each releases a message, and acquires those of all others of its row.
+// The blocks of a row meet alone: each publishes a message, and waits for those of all others of its row.
 //
 // A message is a 64-bit word that carries its value together with the number of the turn, so whoever sees the
-// turn has the value, and one trip through the L2 cache is a meeting. The turn is one more than that of the
-// block's own last message, written by an earlier launch: nothing needs a reset, and all messages of a row keep
-// the same turn. Each launch writes each message once, and the next begins only when all have read it.
+// turn has the value, and one trip through the L2 cache is a meeting. Nothing else passes between the blocks, so
+// nothing has to be ordered: the accesses are relaxed, and there is no fence to wait for. The turn is one more
+// than that of the block's own last message, written by an earlier launch: nothing needs a reset, and all
+// messages of a row keep the same turn. Each launch writes each message once, and the next begins only when all
+// have read it.
 struct RowMeeting {
     Message* statistics;  // two per tile of this row
     Message* sums;        // one per tile of this row

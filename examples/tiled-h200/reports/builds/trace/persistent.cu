@@ -106,7 +106,7 @@ __device__ void push(const Queue& queue, unsigned task, int count) {
 
 __device__ void run_queue(const Problem& on, const Queue& queue) {
     __shared__ unsigned claimed;
-    float held[HELD];
+    float held[1][HELD];
     for (;;) {
         if (threadIdx.x == 0) claimed = claim(queue);
         __syncthreads();
@@ -122,11 +122,11 @@ __device__ void run_queue(const Problem& on, const Queue& queue) {
                 combine_row(on.tile_max, on.tile_sum, first, last, on.row_max, on.row_sum, row);
             }
         } else {
-            load_tile(held, on.x, tile);
+            load_tile(held[0], on.x, tile);
             if (is_a) {
                 summarise_tile(held, on.tile_max, on.tile_sum, tile);
             } else {
-                normalise_tile(held, on.row_max, on.row_sum, row, on.y, tile);
+                normalise_tile(held[0], scale_of(on.row_max, on.row_sum, row), on.y, tile);
             }
         }
         __syncthreads();  // the task has ended, and everybody has read what was claimed
@@ -148,10 +148,10 @@ __device__ void run_queue(const Problem& on, const Queue& queue) {
 }
 
 __device__ void run_phases(const Problem& on, unsigned* generation) {
-    float held[HELD];
+    float held[1][HELD];
     for (int tile = blockIdx.x; tile < on.tiles; tile += gridDim.x) {
         const unsigned long long begun = task_begin();
-        load_tile(held, on.x, tile);
+        load_tile(held[0], on.x, tile);
         summarise_tile(held, on.tile_max, on.tile_sum, tile);
         if (threadIdx.x == 0) {
             const int row = on.tile_row[tile];
@@ -169,9 +169,9 @@ __device__ void run_phases(const Problem& on, unsigned* generation) {
     grid_barrier(generation);
     for (int tile = blockIdx.x; tile < on.tiles; tile += gridDim.x) {
         const unsigned long long begun = task_begin();
-        load_tile(held, on.x, tile);
+        load_tile(held[0], on.x, tile);
         const int row = on.tile_row[tile];
-        normalise_tile(held, on.row_max, on.row_sum, row, on.y, tile);
+        normalise_tile(held[0], scale_of(on.row_max, on.row_sum, row), on.y, tile);
         end_together();
         if (threadIdx.x == 0) task_end(on.log, begun, STAGE_C, row, tile - on.row_tile[row], blockIdx.x);
     }

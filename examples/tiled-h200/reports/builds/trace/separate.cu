@@ -18,8 +18,8 @@ extern "C" __global__ void __launch_bounds__(THREADS) tile_summary(
     const float* x, float* tile_max, float* tile_sum, const int* row_tile, const int* tile_row, TaskLog* log) {
     const int tile = blockIdx.x;
     const unsigned long long begun = task_begin();
-    float held[HELD];
-    load_tile(held, x, tile);
+    float held[1][HELD];
+    load_tile(held[0], x, tile);
     summarise_tile(held, tile_max, tile_sum, tile);
     if (threadIdx.x == 0) {
         const int row = tile_row[tile];
@@ -42,10 +42,10 @@ extern "C" __global__ void __launch_bounds__(THREADS) normalise_tiles(
     const int* tile_row, TaskLog* log) {
     const int tile = blockIdx.x;
     const unsigned long long begun = task_begin();
-    float held[HELD];
-    load_tile(held, x, tile);
+    float held[1][HELD];
+    load_tile(held[0], x, tile);
     const int row = tile_row[tile];
-    normalise_tile(held, row_max, row_sum, row, y, tile);
+    normalise_tile(held[0], scale_of(row_max, row_sum, row), y, tile);
     end_together();
     if (threadIdx.x == 0) task_end(log, begun, STAGE_C, row, tile - row_tile[row], blockIdx.x);
 }

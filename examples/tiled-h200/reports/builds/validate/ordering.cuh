@@ -1,5 +1,5 @@
 // How blocks of one running kernel tell one another that something is written: the words of PTX's memory model,
-// at the scope of the device, and a barrier of the whole grid.
+// at the scope of the device, and barriers of a cluster and of the whole grid.
 //
 // `release` orders everything that the thread has seen or done before it, and by a barrier of the block
 // everything that the block has done, before its own write. `acquire` that reads this write orders everything
@@ -46,16 +46,6 @@ __device__ inline unsigned fetch_add(unsigned* at, unsigned value) {
     return before;
 }
 
-// One more, or from `last` back to zero.
-__device__ inline unsigned fetch_count(unsigned* at, unsigned last) {
-    unsigned before;
-    asm volatile("atom.acq_rel.gpu.global.inc.u32 %0, [%1], %2;"
-                 : "=r"(before)
-                 : "l"(at), "r"(last)
-                 : "memory");
-    return before;
-}
-
 __device__ inline unsigned compare_and_swap(unsigned* at, unsigned expected, unsigned wanted) {
     unsigned before;
     asm volatile("atom.relaxed.gpu.global.cas.b32 %0, [%1], %2, %3;"
@@ -63,6 +53,30 @@ __device__ inline unsigned compare_and_swap(unsigned* at, unsigned expected, uns
                  : "l"(at), "r"(expected), "r"(wanted)
                  : "memory");
     return before;
+}
+
+// Before Hopper there are no clusters, and none of this may be relied on: a kernel compiles and must not meet.
+#if __CUDA_ARCH__ >= 900
+#define IN_CLUSTERS_OF(blocks) __cluster_dims__(blocks, 1, 1)
+#else
+#define IN_CLUSTERS_OF(blocks)
+#endif
+
+__device__ inline unsigned rank_in_cluster() {
+    unsigned rank = 0;
+#if __CUDA_ARCH__ >= 900
+    asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+#endif
+    return rank;
+}
+
+// No thread of the cluster goes on before all have come here, and then each sees what any wrote before, to
+// shared or to global memory. The hardware starts the blocks of a cluster together, so there is nothing to ask
+// of the launch.
+__device__ inline void cluster_barrier() {
+#if __CUDA_ARCH__ >= 900
+    asm volatile("barrier.cluster.arrive.release;\n\tbarrier.cluster.wait.acquire;" ::: "memory");
+#endif
 }
 
 // No thread of the grid goes on before all have come here, and then each sees what any wrote before. Every

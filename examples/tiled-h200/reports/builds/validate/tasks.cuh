@@ -20,15 +20,30 @@ constexpr int THREADS = 128;
 constexpr int WARPS = THREADS / WARP;
 constexpr int HELD = TILE / THREADS;
 constexpr int QUADS = HELD / 4;
+constexpr int NONE = -1;  // no tile
+
+#ifdef NSIGHT_SUITE_TRACE
+constexpr bool TRACED = true;
+#else
+constexpr bool TRACED = false;
+#endif
 
 // Numbers of the stages in a trace.
 constexpr unsigned STAGE_A = 0, STAGE_B = 1, STAGE_C = 2;
 
+// The 128 threads that have a tile are a group. A block is one group or several, and its groups do the same at
+// the same time; a thread's place is its place in its group.
+template <int GROUPS>
+__device__ inline int place_in_group() {
+    return GROUPS == 1 ? threadIdx.x : threadIdx.x % THREADS;
+}
+
+template <int GROUPS = 1>
 __device__ inline void load_tile(float (&held)[HELD], const float* x, int tile) {
     const float4* quads = reinterpret_cast<const float4*>(x + static_cast<size_t>(tile) * TILE);
 #pragma unroll
     for (int k = 0; k < QUADS; ++k) {
-        const float4 q = quads[k * THREADS + threadIdx.x];
+        const float4 q = quads[k * THREADS + place_in_group<GROUPS>()];
         held[4 * k] = q.x;
         held[4 * k + 1] = q.y;
         held[4 * k + 2] = q.z;
@@ -36,36 +51,56 @@ __device__ inline void load_tile(float (&held)[HELD], const float* x, int tile) 
     }
 }
 
-// A. Thread 0 writes both results; no other thread writes anything global.
+// A, by a whole block, of the tiles that it holds: `tile_of(d)` is the tile in held[d] of this thread's group, or
+// NONE. Thread d of the group writes both results of that tile; no other thread writes anything global.
 //
-// `peaks` is read before the second barrier and written after the next tile's load, `sums` is read by thread 0
-// before it comes to the next tile's first barrier: a block may summarise tile after tile without a barrier
-// between.
-__device__ inline void summarise_tile(const float (&held)[HELD], float* tile_max, float* tile_sum, int tile) {
-    __shared__ float peaks[WARPS], sums[WARPS];
-    const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
-    float peak = held[0];
+// `peaks` is read before the second barrier and written after the next tiles' load, `sums` is read by the first
+// threads before they come to the next tiles' first barrier: a block may summarise tiles after tiles without a
+// barrier between.
+template <int GROUPS, int DEPTH, class TileOf>
+__device__ inline void summarise_tiles(
+    const float (&held)[DEPTH][HELD], float* tile_max, float* tile_sum, TileOf tile_of) {
+    __shared__ float peaks[GROUPS][DEPTH][WARPS], sums[GROUPS][DEPTH][WARPS];
+    const int place = place_in_group<GROUPS>(), lane = place % WARP, warp = place / WARP;
+    const int group = GROUPS == 1 ? 0 : threadIdx.x / THREADS;
+    float peak[DEPTH];
 #pragma unroll
-    for (int k = 1; k < HELD; ++k) peak = fmaxf(peak, held[k]);
-    peak = reduce_warp(peak, Maximum());
-    if (lane == 0) peaks[warp] = peak;
+    for (int d = 0; d < DEPTH; ++d) {
+        peak[d] = held[d][0];
+#pragma unroll
+        for (int k = 1; k < HELD; ++k) peak[d] = fmaxf(peak[d], held[d][k]);
+        peak[d] = reduce_warp(peak[d], Maximum());
+        if (lane == 0) peaks[group][d][warp] = peak[d];
+    }
     __syncthreads();
-    peak = peaks[0];
 #pragma unroll
-    for (int w = 1; w < WARPS; ++w) peak = fmaxf(peak, peaks[w]);
-    float sum = 0.0f;
+    for (int d = 0; d < DEPTH; ++d) {
+        peak[d] = peaks[group][d][0];
 #pragma unroll
-    for (int k = 0; k < HELD; ++k) sum += expf(held[k] - peak);
-    sum = reduce_warp(sum, Sum());
-    if (lane == 0) sums[warp] = sum;
+        for (int w = 1; w < WARPS; ++w) peak[d] = fmaxf(peak[d], peaks[group][d][w]);
+        const int tile = tile_of(d);
+        if (tile == NONE) continue;
+        if (place == d) tile_max[tile] = peak[d];
+        float sum = 0.0f;
+#pragma unroll
+        for (int k = 0; k < HELD; ++k) sum += expf(held[d][k] - peak[d]);
+        sum = reduce_warp(sum, Sum());
+        if (lane == 0) sums[group][d][warp] = sum;
+    }
     __syncthreads();
-    if (threadIdx.x == 0) {
-        sum = sums[0];
+    if (place < DEPTH) {
+        const int tile = tile_of(place);
+        if (tile == NONE) return;
+        float sum = sums[group][place][0];
 #pragma unroll
-        for (int w = 1; w < WARPS; ++w) sum += sums[w];
-        tile_max[tile] = peak;
+        for (int w = 1; w < WARPS; ++w) sum += sums[group][place][w];
         tile_sum[tile] = sum;
     }
+}
+
+// A of one tile, by a block of 128 threads.
+__device__ inline void summarise_tile(const float (&held)[1][HELD], float* tile_max, float* tile_sum, int tile) {
+    summarise_tiles<1>(held, tile_max, tile_sum, [=](int) { return tile; });
 }
 
 // B, by one whole warp, over the tiles from `first` to before `last`; lane 0 writes both results.
@@ -92,26 +127,31 @@ __device__ inline void combine_row(
     }
 }
 
-// C. One division per thread: each element is multiplied by the reciprocal of the row's sum, which is at least
-// one.
-__device__ inline void normalise_tile(
-    const float (&held)[HELD], const float* row_max, const float* row_sum, int row, float* y, int tile) {
-    const float peak = row_max[row], scale = 1.0f / row_sum[row];
+// C. One division per thread and row: each element is multiplied by the reciprocal of the row's sum, which is at
+// least one.
+struct Scale {
+    float peak, factor;
+};
+
+__device__ inline Scale scale_of(const float* row_max, const float* row_sum, int row) {
+    return {row_max[row], 1.0f / row_sum[row]};
+}
+
+template <int GROUPS = 1>
+__device__ inline void normalise_tile(const float (&held)[HELD], Scale scale, float* y, int tile) {
     float4* quads = reinterpret_cast<float4*>(y + static_cast<size_t>(tile) * TILE);
 #pragma unroll
     for (int k = 0; k < QUADS; ++k) {
-        quads[k * THREADS + threadIdx.x] = make_float4(
-            expf(held[4 * k] - peak) * scale,
-            expf(held[4 * k + 1] - peak) * scale,
-            expf(held[4 * k + 2] - peak) * scale,
-            expf(held[4 * k + 3] - peak) * scale);
+        quads[k * THREADS + place_in_group<GROUPS>()] = make_float4(
+            expf(held[4 * k] - scale.peak) * scale.factor,
+            expf(held[4 * k + 1] - scale.peak) * scale.factor,
+            expf(held[4 * k + 2] - scale.peak) * scale.factor,
+            expf(held[4 * k + 3] - scale.peak) * scale.factor);
     }
 }
 
 // The end of a task of a block, for who reads the clock next: nothing but a traced build needs all threads
 // there.
 __device__ inline void end_together() {
-#ifdef NSIGHT_SUITE_TRACE
-    __syncthreads();
-#endif
+    if (TRACED) __syncthreads();
 }

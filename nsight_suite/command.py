@@ -9,6 +9,7 @@ from contextlib import suppress
 from io import TextIOWrapper
 
 from nsight_suite.errors import SuiteError
+from nsight_suite.writing import way_out
 
 _INSTALL = (
     "Install what the suite needs; in the checkout: python -m pip install . "
@@ -47,7 +48,8 @@ def run_command(body: Callable[[], int]) -> int:
     except OSError as error:
         _drop_output()
         what = f"{error.strerror or error}" + (f": {error.filename}" if error.filename else "")
-        print(f"nsight-suite: the system refused something: {what}", file=sys.stderr)
+        refusal = SuiteError(f"The system refused something: {what}.", way_out(error.errno))
+        print(f"nsight-suite: {refusal}", file=sys.stderr)
         return 2
 
 

@@ -46,7 +46,12 @@ def cannot_write(path: Path, error: BaseException) -> SuiteError:
     if number is None:
         told = error.strerror if isinstance(error, OSError) else None
         return SuiteError(f"Cannot write {path}: {(told or str(error)).splitlines()[0].rstrip('.')}.")
-    return SuiteError(f"Cannot write {path}: {os.strerror(number)}.", _WAYS_OUT.get(number, ""))
+    return SuiteError(f"Cannot write {path}: {os.strerror(number)}.", way_out(number))
+
+
+def way_out(number: int | None) -> str:
+    """What to do about an error of the system, by its number; empty for one that is not about writing."""
+    return "" if number is None else _WAYS_OUT.get(number, "")
 
 
 def _number_in(text: str) -> int | None:

@@ -13,8 +13,9 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import duckdb
 
@@ -37,6 +38,7 @@ _CONFIG: dict[str, str | bool | int | float | list[str]] = {
 # A DuckDB shell of any version from 1.0 on opens the file.
 _SHELL_CONFIG = {**_CONFIG, "storage_compatibility_version": "v1.0.0"}
 
+_LINES = 10_000
 _CHECKED_ROWS = 100_000
 _SORTED_ROWS = 100_000
 
@@ -165,14 +167,15 @@ def append(
 ) -> None:
     """Append rows to any table, given as SQL names it; `columns` maps each column to its type.
 
-    Rows travel as JSON lines with the declared types, so integers stay exact and NULL stays NULL.
+    Rows travel as JSON lines with the declared types, so integers stay exact and NULL stays NULL. Raises
+    SuiteError when there is no room for them in the temporary folder.
     """
-    with tempfile.NamedTemporaryFile("w", suffix=".jsonl", encoding="utf-8") as file:
+    lines = (json.dumps(row, allow_nan=False) + "\n" for row in rows)
+    with _temporary_file() as file:
         count = 0
-        for row in rows:
-            file.write(json.dumps(row, allow_nan=False) + "\n")
-            count += 1
-        file.flush()
+        while some := list(islice(lines, _LINES)):
+            count += len(some)
+            _write(file, "".join(some).encode())
         if count:
             types = ", ".join(f"{quoted(name)}: '{kind}'" for name, kind in columns.items())
             connection.execute(
@@ -180,6 +183,25 @@ def append(
                 f"read_json($path, columns = {{{types}}}, format = 'newline_delimited')",
                 {"path": file.name},
             )
+
+
+def _temporary_file() -> IO[bytes]:
+    # Without a buffer a full disk is told while the file is written, and not when it is closed.
+    try:
+        return tempfile.NamedTemporaryFile(suffix=".jsonl", buffering=0)
+    except OSError as error:
+        raise SuiteError(
+            f"No temporary file can be made: {error.strerror}.",
+            "Name a folder that can be written to: TMPDIR=FOLDER before the command.",
+        ) from error
+
+
+def _write(file: IO[bytes], data: bytes) -> None:
+    try:
+        while data:
+            data = data[file.write(data) :]
+    except OSError as error:
+        raise cannot_write(Path(file.name), error) from error
 
 
 def write_parquet(connection: duckdb.DuckDBPyConnection, folder: Path) -> None:
@@ -335,8 +357,11 @@ def _limits() -> dict[str, str]:
     folder."""
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     limit = min(memory // 2, 4 * 1000**3)
-    folder = Path(tempfile.gettempdir()) / f"nsight-suite-{os.getpid()}"
-    return {"memory_limit": f"{limit // 1000**2}MB", "temp_directory": str(folder)}
+    try:
+        folder = str(Path(tempfile.gettempdir()) / f"nsight-suite-{os.getpid()}")
+    except FileNotFoundError:  # nothing can be written anywhere: then an answer must fit
+        folder = ""
+    return {"memory_limit": f"{limit // 1000**2}MB", "temp_directory": folder}
 
 
 def _allow_only(

@@ -132,7 +132,7 @@ PASS: dict[str, Check] = {
     "options": _map_to(_or_null(_text)),
     "artifacts": _objects(_ARTIFACT, {}),
 }
-PASS_OPTIONAL: dict[str, Check] = {"pass": _name}
+PASS_OPTIONAL: dict[str, Check] = {"pass": _name, "ordinal": _duration}
 # A pass that was made again.
 ATTEMPT: dict[str, Check] = {**PASS, "pass": _name}
 

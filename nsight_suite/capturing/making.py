@@ -35,6 +35,7 @@ def make_pass(
     keep_attempt(run, plan)
     _clear(run, plan)
     note_files(run)
+    ordinal = _next_ordinal(run)
     started_utc = now_utc()
     started = time.monotonic_ns()
     results = [] if unmet else _run_steps(run, plan, report)
@@ -44,6 +45,7 @@ def make_pass(
     keep_outputs(run, plan)
     record = {
         "pass": plan.name,
+        "ordinal": ordinal,
         "state": "failed" if reason else "ok",
         "reason": reason,
         "exit_status": _exit_status(results),
@@ -59,6 +61,12 @@ def make_pass(
     note_files(run)
     shutil.rmtree(work, ignore_errors=True)
     return record
+
+
+def _next_ordinal(run: RunFolder) -> int:
+    """Which of the run's passes the next one is, counted as they are made: no clock tells that."""
+    records = [*run.pass_records().values(), *run.attempt_records().values()]
+    return 1 + max((record.get("ordinal", 0) for record in records), default=0)
 
 
 def _settle(run: RunFolder, record: PassRecord) -> None:

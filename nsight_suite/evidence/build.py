@@ -11,6 +11,7 @@ from typing import Any
 
 from nsight_suite import __version__
 from nsight_suite.errors import BadReport
+from nsight_suite.evidence.clocks import clock_doubts
 from nsight_suite.evidence.files import PassRecord, artifacts, note_changed_files, note_missing_report
 from nsight_suite.evidence.notes import note_doubts
 from nsight_suite.evidence.paths import argument_without_path, without_paths
@@ -57,6 +58,8 @@ def collect(run: RunFolder) -> Connection:
         for readers in _reports(run, name, protocol):
             _read(connection, name, readers)
         note_missing_report(connection, run, name, records.get(name))
+    for name, doubt in clock_doubts(records):
+        note_doubts(connection, name, [doubt])
     insert_rows(connection, "artifact", artifacts(run, records))
     note_changed_files(connection, run, records)
     _keep_first_version(connection)

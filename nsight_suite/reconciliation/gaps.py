@@ -34,6 +34,7 @@ _BLOCKING = {
 # Doubts that leave the rest whole and are worth a line.
 _NOTES = {
     "capture-never-ended",
+    "clock-set-back",
     "foreign-lines",
     "kernel-without-launch",
     "missing-metric",

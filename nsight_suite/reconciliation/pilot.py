@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
+from nsight_suite.evidence.clocks import CLOCK_SET_BACK
 from nsight_suite.reconciliation.amounts import some, time
 from nsight_suite.reconciliation.findings import DISAGREE, Finding
 from nsight_suite.reconciliation.witnesses import Evidence, Row
@@ -14,13 +15,15 @@ def judge_run(evidence: Evidence, family: str) -> Iterator[Finding]:
     anyone: Row = {}
     if evidence.gap(anyone, ("choice", "sample", "variant_case"), ("pilot",)):
         return
+    # By a clock that was set back nobody can tell what was earlier; that is a finding of its own.
+    ordered = not any(row["code"] == CLOCK_SET_BACK for row in evidence.rows["findings"])
     groups: dict[tuple[str, str, str, str], list[Row]] = {}
     for row in evidence.rows["pilot_choices"]:
         groups.setdefault((row["pass"], row["group_name"], row["shape"], row["submission"]), []).append(row)
     wrong = [
         f"{group} of {shape} by {submission}: {'; '.join(faults)}"
         for (_, group, shape, submission), rows in groups.items()
-        if (faults := list(_faults(rows)))
+        if (faults := list(_faults(rows, ordered)))
     ]
     if wrong:
         yield Finding(
@@ -37,7 +40,7 @@ def judge_run(evidence: Evidence, family: str) -> Iterator[Finding]:
         )
 
 
-def _faults(rows: Sequence[Row]) -> Iterator[str]:
+def _faults(rows: Sequence[Row], ordered: bool) -> Iterator[str]:
     """What is wrong with the choice among these candidates."""
     chosen = [row for row in rows if row["chosen"]]
     if len(chosen) != 1:
@@ -49,7 +52,7 @@ def _faults(rows: Sequence[Row]) -> Iterator[str]:
                 f"{row['variant']} is chosen with a median of {time(row['sample_median_ns'])}, and "
                 f"{best['variant']} has {time(best['sample_median_ns'])}"
             )
-        if row["before_sessions"] is False:
+        if ordered and row["before_sessions"] is False:
             yield "the pilot began after a session of timing"
     for row in rows:
         told, had = row["median_ns"], row["sample_median_ns"]

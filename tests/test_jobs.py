@@ -28,7 +28,7 @@ FIXTURES = (*PROTOCOL.fixtures, PROTOCOL.held_out)
 SHAPES = {shape.name: dict(shape.parameters) for shape in PROTOCOL.shapes}
 FIGURES = {source.name: source for source in figure_sources("jobs")}
 KERNELS = {"separate": ["jobs_stage_a", "jobs_stage_b"], "fused": ["jobs_fused"], "queue": ["jobs_queue"]}
-QUERIES = ("iterations", "reservation", "counter_reset")
+QUERIES = ("iterations", "reservation", "counter_reset", "compute_floor")
 # Seven jobs, so that a loop in Python is done in no time.
 TINY = {"light": 3, "heavy": 37, "every": 3, "second": 5, "multiprocessors": 1}
 
@@ -376,6 +376,41 @@ def test_reservation_tells_kernels_that_are_not_alone() -> None:
         ("jobs_fused", 256, 116_737, 1, 1, 2, True),
         ("jobs_queue", 256, 116_737, 1, 2, 2, False),
     ]
+
+
+def test_the_distance_from_the_compute_floor_is_split_by_counters() -> None:
+    """One multiprocessor has 7 jobs: 7 * 256 * (1024 + 512) multiply-adds, at 64 a cycle 43,008 cycles."""
+    case_id, cycles = (
+        "jobs:fused:graph:balanced",
+        "sm__pipe_fmaheavy_cycles_active.avg.pct_of_peak_sustained_elapsed",
+    )
+
+    def counted(pass_name: str, workload: int, metric: str, value: float | None) -> Row:
+        where = {"pass": pass_name, "workload_id": workload, "workload": "kernel", "name": "jobs_fused"}
+        return {**where, "range_name": case_id, "metric": metric, "value": value}
+
+    # Two workloads, 64,512 and 64,514 cycles; on average something was resident in 53,760 and 53,762.
+    rows = [counted("ncu", n, "sm__cycles_elapsed.max", 64_512 + 2 * n) for n in (0, 1)]
+    rows += [counted("ncu", n, "sm__cycles_active.avg", 53_760 + 2 * n) for n in (0, 1)]
+    rows += [counted("ncu", n, cycles, 75) for n in (0, 1)]
+    rows += [counted("ncu", n, "smsp__issue_active.avg.pct_of_peak_sustained_active", None) for n in (0, 1)]
+    rows += [counted("ncu-warm", 0, "sm__cycles_elapsed.max", 1e6)]  # with what ncu does before the kernel
+    passes = [{"pass": "ncu", "cache_control": "all"}, {"pass": "ncu-warm", "cache_control": "none"}]
+    one = [{"pass": "timing", "multiprocessors": 1}]
+    [found] = ask("compute_floor", **{"pass": passes}, device=one, counter=rows)
+    assert (found["case_id"], found["pass"], found["kernel"], found["workloads"]) == (
+        case_id,
+        "ncu",
+        "jobs_fused",
+        2,
+    )
+    assert (found["multiply_adds"], found["floor_cycles"]) == (7 * 256 * 1536, 43_008)
+    assert found["elapsed_cycles"] == 64_513
+    assert found["elapsed_to_floor"] == 1.5
+    assert found["elapsed_to_active"] == 1.2
+    assert found["active_to_pipe"] == 1.111
+    assert found["pipe_to_floor"] == 1.125
+    assert (found["pipe_percent"], found["issue_percent"], found["wait_per_issue"]) == (75, None, None)
 
 
 def profiled(case_id: str, number: int, operations: list[tuple[str, int, int]]) -> Mapping[str, list[Row]]:

@@ -18,7 +18,7 @@ RUNS = {name: data_root() / "examples" / f"{name}-h200" for name in EXPERIMENTS}
 KERNELS = {
     "pointwise": {"separate": 3, "fused": 1},
     "jobs": {"separate": 2, "fused": 1, "queue": 1},
-    "row": {"staged": 4, "fused": 1, "cudnn": 1},
+    "row": {"staged": 4, "fused": 1, "tuned": 1, "cudnn": 1},
     "tiled": {"separate": 3, "phased": 1, "queue": 2, "dataflow": 1},
     "rms": {"baseline": 9, "local": 3, "mega": 1},
 }

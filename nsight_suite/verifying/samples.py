@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from nsight_suite.protocol import SESSIONS
-from nsight_suite.querying import open_evidence, run_named
+from nsight_suite.querying import open_evidence, query_text, run_sql
 from nsight_suite.querying.formats import as_text
 from nsight_suite.verifying.checks import Check, Findings, Subject
 from nsight_suite.verifying.kernels import kernel_durations
@@ -153,7 +153,8 @@ def _sources(query: str, subject: Subject, found: Findings) -> Iterator[tuple[st
             columns, rows = read_summary(subject.path(inside), inside)
             yield inside, [dict(zip(columns, row, strict=True)) for row in rows]
     with found.readable(query):
-        store = open_evidence(subject.run)
+        sql = query_text(query, subject.experiment)
+        store = open_evidence(subject.run, sql=sql)
         with store.connection:
-            columns, rows = parsed(as_text(run_named(store, query, subject.experiment), "csv"))
+            columns, rows = parsed(as_text(run_sql(store, sql), "csv"))
         yield "the evidence", [dict(zip(columns, row, strict=True)) for row in rows]

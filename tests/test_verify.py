@@ -1,0 +1,492 @@
+"""Verifying: what is whole holds, and each tampering is named, however much the forger hashes again."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sealed_runs import EXAMPLES, VERDICTS, Record, edit_parquet, edit_records, forge, make_sealed
+
+from nsight_suite import verify
+from nsight_suite.drawing import draw, write_drawings
+from nsight_suite.manifest import LeftOut, QueryEntry, read_manifest
+from nsight_suite.runfolder import RunFolder, read_json, sha256, write_json
+from nsight_suite.sources import recorded_runs
+from nsight_suite.verifying import CHECKS, Check, Verification, pictures, subject_of
+from nsight_suite.verifying.published import published
+
+CASE = "jobs:fused:graph:balanced"
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
+    """A sealed run; read only."""
+    return make_sealed(tmp_path_factory.mktemp("sealed") / "jobs")
+
+
+@pytest.fixture
+def run(whole: RunFolder, tmp_path: Path) -> RunFolder:
+    """A copy of it to tamper with."""
+    return RunFolder(Path(shutil.copytree(whole.path, tmp_path / "jobs")))
+
+
+def check(run: RunFolder, name: str) -> Check:
+    return CHECKS[name][1](subject_of(run))
+
+
+def told(run: RunFolder, name: str) -> str:
+    """All failures of a check as text, which is not empty."""
+    result = check(run, name)
+    assert result.state == "failed", result
+    return "\n".join(f"{failure.subject}: {failure.what}" for failure in result.failures)
+
+
+def edit_manifest(**values: Any) -> Callable[[Any], Any]:
+    return lambda manifest: replace(manifest, **values)
+
+
+def test_a_bundle_that_is_whole_holds(
+    whole: RunFolder, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Everything but the figures, by the command, from an archive."""
+    archive = Path(shutil.make_archive(str(tmp_path / "jobs"), "zip", whole.path.parent, "jobs"))
+    found = tmp_path / "found.json"
+    before = sorted(tmp_path.rglob("*"))
+    assert verify.main([str(archive), "--skip", "figures", "--json", str(found)]) == 0
+    assert sorted(tmp_path.rglob("*")) == sorted([*before, found])
+    printed = capsys.readouterr().out
+    assert f"SHA-256 of the manifest.json: {sha256(whole.manifest)}" in printed
+    assert f"SHA-256 of the archive: {sha256(archive)}" in printed
+    data = json.loads(found.read_text())
+    states = {one["name"]: one["state"] for one in data["checks"]}
+    assert states.pop("figures") == "not-checked"
+    assert set(states.values()) == {"holds"}
+    counted = {one["name"]: one["counted"] for one in data["checks"]}
+    assert counted["files"]["files"] == len(read_manifest(whole.manifest).files)
+    assert counted["summaries"]["queries"] == 4
+    assert counted["traces"]["invocations"] == 6
+
+
+@pytest.mark.parametrize("recorded", recorded_runs(), ids=lambda path: path.name)
+def test_recorded_runs_hold(recorded: Path) -> None:
+    """What can be told quickly of each; that reports give the evidence is tested with the recorded runs."""
+    subject = subject_of(RunFolder(recorded))
+    results = [CHECKS[name][1](subject) for name in ("files", "identity", "traces")]
+    assert [failure for result in results for failure in result.failures] == []
+    assert results[0].state == results[1].state == "holds"
+    if "trace" in subject.info["passes"]:
+        assert results[2].counted["waits"] > 0
+
+
+def test_without_a_manifest_what_passes_recorded_is_compared(run: RunFolder) -> None:
+    run.manifest.unlink()
+    result = check(run, "files")
+    assert result.state == "holds"
+    assert result.missing[0].startswith("there is no manifest")
+    assert "there is no manifest" in check(run, "summaries").missing
+    (run.reports / "ncu.csv").write_text("other")
+    assert "reports/ncu.csv: was changed" in told(run, "files")
+    (run.reports / "ncu.csv").unlink()
+    assert "reports/ncu.csv: was dropped" in told(run, "files")
+
+
+KINDS = (
+    *("run.json", "protocol/protocol.toml", "protocol/expected.sql", "passes/ncu.json", VERDICTS),
+    *("reports/timing.jsonl", "reports/nsys.sqlite", "reports/ncu.csv", "reports/sanitize.memcheck.log"),
+    *("evidence/kernel.parquet", "summaries/host_completion.csv", "reports/builds/validate/fused.cu"),
+)
+
+
+@pytest.mark.parametrize("path", KINDS)
+def test_a_flipped_bit_is_named(run: RunFolder, path: str) -> None:
+    content = bytearray((run.path / path).read_bytes())
+    content[-2] ^= 1
+    (run.path / path).write_bytes(content)
+    found = {failure.subject for failure in CHECKS["files"][1](_subject_as_before(run)).failures}
+    assert found == {path}
+
+
+def _subject_as_before(run: RunFolder) -> Any:
+    """A run.json that is no JSON any more refuses the whole run; here its hash is what is asked about."""
+    try:
+        return subject_of(run)
+    except Exception:
+        changed = (run.path / "run.json").read_bytes()
+        shutil.copyfile(EXAMPLES / "jobs-h200" / "run.json", run.path / "run.json")
+        subject = subject_of(run)
+        (run.path / "run.json").write_bytes(changed)
+        return subject
+
+
+def test_a_damaged_manifest_is_told_and_the_rest_is_checked(run: RunFolder) -> None:
+    run.manifest.write_text(run.manifest.read_text()[:-9])
+    assert "manifest.json: " in told(run, "files")
+    assert check(run, "identity").state == "holds"
+
+
+def test_dropped_and_added_files_are_named(run: RunFolder) -> None:
+    (run.evidence / "sync.parquet").unlink()
+    (run.path / "extra.txt").write_text("more")
+    (run.path / "evidence.sqlite").write_text("made at need")
+    found = told(run, "files")
+    assert "evidence/sync.parquet: was dropped" in found
+    assert "extra.txt: was added" in found
+    assert "evidence.sqlite" not in found
+
+
+def test_a_dropped_table_is_missed_though_the_manifest_forgets_it(run: RunFolder) -> None:
+    (run.evidence / "sync.parquet").unlink()
+    forge(run)
+    assert check(run, "files").state == "holds"
+    assert "evidence/sync.parquet: is missing" in told(run, "evidence")
+
+
+def test_what_was_left_out_is_told_and_checked_when_it_comes(run: RunFolder) -> None:
+    private = run.reports / "nsys.nsys-rep"
+    private.write_bytes(b"the whole report")
+    entry = LeftOut("reports/nsys.nsys-rep", private.stat().st_size, sha256(private), "private")
+    forge(run)
+    private.unlink()
+    forge(run, edit_manifest(left_out=(entry,)))
+    result = check(run, "files")
+    assert result.state == "holds"
+    assert [one for one in result.missing if entry.sha256 in one and "private" in one]
+    private.write_bytes(b"the whole report")
+    assert check(run, "files").counted["files left out that are here now"] == 1
+    private.write_bytes(b"the other report")
+    assert "reports/nsys.nsys-rep: was changed" in told(run, "files")
+
+
+def _faster(record: Record) -> Record:
+    """One sample of one case, a thousandth quicker."""
+    if record.get("quantity") == "completion" and record["case_id"] == CASE and record["round"] == 3:
+        return {**record, "duration_ns": record["duration_ns"] * 999 // 1000}
+    return record
+
+
+def test_a_sample_edited_in_the_records_is_named(run: RunFolder) -> None:
+    edit_records(run.reports / "timing.jsonl", _faster)
+    assert told(run, "files").startswith("reports/timing.jsonl: was changed")
+    forge(run)
+    assert check(run, "files").state == "holds"
+    found = told(run, "samples")
+    assert f"sample of {CASE}: timing, completion, round 3" in found
+    assert "in reports/timing.jsonl alone" in found
+
+
+@pytest.mark.parametrize("name", ["samples", "evidence"])
+def test_a_sample_edited_in_the_evidence_is_named(run: RunFolder, name: str) -> None:
+    edit_parquet(
+        run.evidence / "sample.parquet",
+        "UPDATE t SET duration_ns = duration_ns - 100 WHERE pass = 'timing' AND quantity = 'completion' "
+        f"AND case_id = '{CASE}' AND round = 3",
+    )
+    forge(run)
+    expected = {
+        "samples": f"sample of {CASE}: timing, completion, round 3",
+        "evidence": "evidence/sample.parquet: column duration_ns is ",
+    }
+    assert expected[name] in told(run, name)
+
+
+def _all_faster(record: Record) -> Record:
+    if record.get("quantity") == "completion" and record["case_id"] == CASE:
+        return {**record, "duration_ns": record["duration_ns"] - 100}
+    return record
+
+
+@pytest.mark.parametrize("name", ["samples", "summaries"])
+def test_samples_edited_everywhere_no_longer_give_the_summary(run: RunFolder, name: str) -> None:
+    edit_records(run.reports / "timing.jsonl", _all_faster)
+    edit_parquet(
+        run.evidence / "sample.parquet",
+        "UPDATE t SET duration_ns = duration_ns - 100 WHERE pass = 'timing' AND quantity = 'completion' "
+        f"AND case_id = '{CASE}'",
+    )
+    forge(run)
+    found = told(run, name)
+    assert "host_completion: " in found
+    assert CASE in found
+    assert "column median_ns" in found
+    assert "summaries/host_completion.csv says" in found
+
+
+def test_a_kernel_edited_in_the_evidence_is_not_what_nsys_recorded(run: RunFolder) -> None:
+    edit_parquet(run.evidence / "kernel.parquet", "UPDATE t SET end_ns = end_ns - 500")
+    forge(run)
+    found = told(run, "samples")
+    assert "kernel_time: " in found
+    assert "column nsys_ns: the evidence says" in found
+
+
+def test_each_tampered_query_and_summary_is_named(run: RunFolder) -> None:
+    """A text that is not its hash; another text that gives other rows; one that gives the same rows."""
+    queries = {query.name: query for query in read_manifest(run.manifest).queries}
+    other = queries["host_completion"].sql.replace("quantile_cont(s.duration_ns, 0.5)", "min(s.duration_ns)")
+    same = f"{queries['session_completion'].sql}\n-- the same"
+    changed = (
+        replace(queries["device"], sql=queries["device"].sql + " "),
+        _query(queries["host_completion"], other),
+        _query(queries["session_completion"], same),
+        queries["task_coverage"],
+    )
+    summary = run.summaries / "task_coverage.csv"
+    lines = summary.read_text().splitlines()
+    columns, row = lines[0].split(","), lines[1].split(",")
+    row[columns.index("recorded")] = "7"
+    summary.write_text("\n".join([lines[0], ",".join(row), *lines[2:]]) + "\n")
+    forge(run, edit_manifest(queries=changed))
+    found = told(run, "summaries")
+    assert "device: its SQL text has the SHA-256" in found
+    assert "host_completion: row 1" in found
+    assert "column median_ns" in found
+    assert "task_coverage: row 1" in found
+    assert "column recorded: summaries/task_coverage.csv says 7, the evidence gives " in found
+    assert "session_completion: " not in found
+    notes = check(run, "summaries").notes
+    assert "other version of the query session_completion: the manifest's own text was run" in notes
+
+
+def _query(query: QueryEntry, sql: str) -> QueryEntry:
+    import hashlib
+
+    return replace(query, sql=sql, sha256=hashlib.sha256(sql.encode()).hexdigest())
+
+
+def test_a_summary_that_lost_a_row_or_its_file_is_named(run: RunFolder) -> None:
+    summary = run.summaries / "host_completion.csv"
+    summary.write_text("".join(summary.read_text().splitlines(keepends=True)[:-1]))
+    (run.summaries / "device.csv").unlink()
+    forge(run)
+    found = told(run, "summaries")
+    assert "host_completion: gives more than" in found
+    assert "device: its summary summaries/device.csv is not here" in found
+
+
+def _task(change: Callable[[dict[str, list[Any]], int], None], stage: str) -> Callable[[Record], Record]:
+    """Change the columns of the first case's tasks at the first task of a stage."""
+
+    def edit(record: Record) -> Record:
+        if record["table"] == "task" and record["case_id"] == CASE and record["invocation"] == 0:
+            change(record["_rows"], record["_rows"]["stage"].index(stage))
+        return record
+
+    return edit
+
+
+def _begin_early(rows: dict[str, list[Any]], at: int) -> None:
+    rows["start_ns"][at] = min(rows["start_ns"])
+
+
+def _lose(rows: dict[str, list[Any]], at: int) -> None:
+    for column in rows.values():
+        del column[at]
+
+
+def _repeat(rows: dict[str, list[Any]], at: int) -> None:
+    for column in rows.values():
+        column.append(column[at])
+
+
+def _rename(rows: dict[str, list[Any]], at: int) -> None:
+    rows["job"][at] = 99_999
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (_begin_early, "1 tasks began before what they need had ended: stage B, job"),
+        (_lose, "1 tasks left no record (first: stage B, job"),
+        (_repeat, "1 tasks ran more than once (first: stage B, job"),
+        (_rename, "1 tasks were planned by nobody (first: stage B, job 99999)"),
+    ],
+)
+def test_a_changed_trace_is_named(run: RunFolder, change: Callable[..., None], says: str) -> None:
+    edit_records(run.reports / "trace.jsonl", _task(change, "B"))
+    forge(run)
+    found = told(run, "traces")
+    assert f"{CASE}, invocation 0: " in found
+    assert says in found
+
+
+def test_evidence_of_another_run_is_named(run: RunFolder) -> None:
+    other = RunFolder(EXAMPLES / "pointwise-h200")
+    for path in other.evidence.iterdir():
+        shutil.copyfile(path, run.evidence / path.name)
+    forge(run)
+    assert f"evidence/run.parquet: says run_id '{other.read_run()['run_id']}'" in told(run, "identity")
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"run_id": "another"}, "manifest.json: says run_id 'another'"),
+        ({"protocol_sha256": "0" * 64}, "manifest.json: says protocol_sha256"),
+        ({"argv": ("capture",)}, "manifest.json: tells another command line"),
+    ],
+)
+def test_a_manifest_that_tells_another_run_is_named(run: RunFolder, change: dict[str, Any], says: str) -> None:
+    forge(run, edit_manifest(**change))
+    assert says in told(run, "identity")
+
+
+def test_another_gpu_tool_or_state_in_the_manifest_is_named(run: RunFolder) -> None:
+    passes = dict(read_manifest(run.manifest).passes)
+    timing, device = passes["timing"], dict(passes["timing"].device or {})
+    passes["timing"] = replace(
+        timing,
+        device={**device, "uuid": "GPU-other"},
+        before={**dict(timing.before or {}), "sm_clock_mhz": 1},
+        tools={**timing.tools, "cupy": "1.0"},
+    )
+    forge(run, edit_manifest(passes=passes))
+    found = told(run, "identity")
+    assert "tells the GPU GPU-other" in found
+    assert "tells another state of the GPU before" in found
+    assert "tells other tools than passes/timing.json" in found
+
+
+def test_another_protocol_is_named(run: RunFolder) -> None:
+    run.protocol.write_text(run.protocol.read_text() + "\n# a looser tolerance\n")
+    forge(run)
+    assert "protocol/protocol.toml: has the SHA-256" in told(run, "identity")
+
+
+def test_an_edited_verdict_is_named(run: RunFolder) -> None:
+    data = read_json(run.path / VERDICTS)
+    data["cases"][0]["time"] = "disagree"
+    data["findings"][0]["seen"] = "all is well"
+    write_json(run.path / VERDICTS, data)
+    forge(run)
+    found = told(run, "reconciliation")
+    assert f"{data['cases'][0]['case_id']}: time: reconciliation.json says 'disagree'" in found
+    assert "a finding that does not follow" in found
+    assert "all is well" in found
+
+
+@pytest.fixture(scope="module")
+def drawn(whole: RunFolder, tmp_path_factory: pytest.TempPathFactory) -> tuple[RunFolder, Any]:
+    """The same run with its figures, and what was drawn."""
+    run = RunFolder(Path(shutil.copytree(whole.path, tmp_path_factory.mktemp("drawn") / "jobs")))
+    drawings = draw(run)
+    write_drawings(drawings, run.figures)
+    forge(run)
+    return run, drawings
+
+
+def test_figures_are_drawn_again_byte_for_byte(drawn: tuple[RunFolder, Any]) -> None:
+    result = check(drawn[0], "figures")
+    assert result.failures == ()
+    assert result.counted["figures drawn again"] == 2
+
+
+def _swap(folder: Path) -> str:
+    first, second = sorted(folder.glob("*.svg"))
+    one, other = first.read_bytes(), second.read_bytes()
+    first.write_bytes(other)
+    second.write_bytes(one)
+    return f"figures/{first.name}: is not the picture that its provenance tells"
+
+
+def _repaint(folder: Path) -> str:
+    """An edited picture, and a provenance that tells its hash."""
+    picture = min(folder.glob("*.svg"))
+    picture.write_text(picture.read_text() + "<!-- -->")
+    path = folder / f"{picture.stem}.provenance.json"
+    data = read_json(path)
+    for output in data["outputs"]:
+        output["sha256"] = sha256(folder / output["path"])
+    write_json(path, data)
+    return f"figures/{picture.name}: is not what is drawn from this evidence"
+
+
+def _of_others(folder: Path) -> str:
+    path = min(folder.glob("*.provenance.json"))
+    data = read_json(path)
+    data["run_id"] = "another"
+    data["inputs"][0]["sha256"] = "0" * 64
+    data["rows"][0]["sha256"] = "0" * 64
+    write_json(path, data)
+    return f"was drawn from another {data['inputs'][0]['path']}"
+
+
+def _bare(folder: Path) -> str:
+    min(folder.glob("*.provenance.json")).unlink()
+    return ".png: has no .provenance.json"
+
+
+@pytest.mark.parametrize("tamper", [_swap, _repaint, _of_others, _bare])
+def test_other_figures_are_named(
+    drawn: tuple[RunFolder, Any],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    tamper: Callable[[Path], str],
+) -> None:
+    original, drawings = drawn
+    run = RunFolder(Path(shutil.copytree(original.path, tmp_path / "jobs")))
+    says = tamper(run.figures)
+    forge(run)
+    assert check(run, "files").state == "holds"
+    monkeypatch.setattr(pictures, "draw", lambda run: drawings)  # the evidence is as it was
+    assert says in told(run, "figures")
+
+
+def test_figures_of_another_matplotlib_are_compared_by_what_they_were_drawn_from(
+    drawn: tuple[RunFolder, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    original, drawings = drawn
+    run = RunFolder(Path(shutil.copytree(original.path, tmp_path / "jobs")))
+    for path in run.figures.glob("*.provenance.json"):
+        data = read_json(path)
+        data["libraries"]["matplotlib"] = "3.0"
+        write_json(path, data)
+    forge(run)
+    monkeypatch.setattr(pictures, "draw", lambda run: drawings)
+    result = check(run, "figures")
+    assert result.failures == ()
+    assert result.counted["figures compared by their inputs"] == 2
+    assert [why for why in result.missing if "drawn with matplotlib 3.0" in why]
+
+
+def test_what_was_published_is_compared() -> None:
+    one = Verification("jobs", "jobs-1", "a" * 64, None, (Check("files", "", {"files": 1}),))
+    assert published(one, "A" * 64).state == "holds"
+    assert published(one, "b" * 64).state == "failed"
+    assert replace(one, checks=(published(one, "b" * 64),)).exit_status == 1
+
+
+def test_a_forged_bundle_gives_status_1_and_names_it(
+    run: RunFolder, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (run.reports / "ncu.csv").unlink()
+    skipped = [word for name in CHECKS if name not in ("files", "identity") for word in ("--skip", name)]
+    assert verify.main([str(run.path), "--sha256", "0" * 64, *skipped]) == 1
+    printed = capsys.readouterr().out
+    assert "✗ reports/ncu.csv: was dropped" in printed
+    assert "Failed: files, published." in printed
+
+
+def test_an_unknown_check_and_no_run_give_status_2(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert verify.main(["jobs-h200", "--skip", "colours"]) == 2
+    assert "There is no check 'colours'" in capsys.readouterr().err
+    assert verify.main([str(tmp_path / "nothing.zip")]) == 2
+
+
+def test_it_is_a_command_without_a_traceback(tmp_path: Path) -> None:
+    (tmp_path / "text.zip").write_text("no archive at all")
+    done = subprocess.run(
+        [sys.executable, "-m", "nsight_suite.verify", str(tmp_path / "text.zip")],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert "text.zip is no zip archive" in done.stderr
+    assert "Traceback" not in done.stderr

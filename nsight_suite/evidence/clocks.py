@@ -25,8 +25,8 @@ def clock_doubts(records: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str
             seconds = round((ended - begun).total_seconds())
             reason = (
                 f"By the machine's clock it began {seconds} s before the pass {earlier} had ended, which was "
-                "made before it: the clock was set back. Durations do not depend on it; the times of day of this "
-                "run, and what came first by them, do."
+                "made before it: the clock was set back. Durations do not depend on it; times of day, and "
+                "what came first by them, do."
             )
             yield later, (CLOCK_SET_BACK, later, reason)
 

@@ -19,6 +19,7 @@ VERBS = {
     "share": "copy a run, leaving out all that is private",
     "compare": "compare two runs of one protocol: regressed, improved, within noise, incomparable",
     "verify": "check a run or bundle of anybody's: hashes, numbers, traces, verdicts, figures",
+    "claims": "hold the numbers of an article against the runs that it tells of",
     "evidence": "build a run's evidence again from its reports",
     "scan": "tell what a report or folder would leak, without repeating it",
 }

@@ -25,10 +25,11 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"sealing"}),
     frozenset({"sharing", "verifying"}),
     frozenset({"run"}),
+    frozenset({"claiming"}),
     frozenset(
         {
             *("capture", "ingest", "scan", "share", "doctor", "list"),
-            *("query", "reconcile", "figures", "report", "verify", "compare"),
+            *("query", "reconcile", "figures", "report", "verify", "compare", "claims"),
         }
     ),
     frozenset({"__init__", "__main__"}),

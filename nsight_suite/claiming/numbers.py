@@ -1,0 +1,332 @@
+"""Numbers as people write them: grouped digits, exponents, units, signs, words; and digits that are no claim.
+
+Everything works on plain text and tells positions in it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from nsight_suite.claiming.units import NONE, PLAIN, UNITS, Unit
+
+Span = tuple[int, int]
+
+# No-break, figure, thin and narrow no-break spaces: all stand between digits and before units.
+_SPACES = " \u00a0\u2007\u2009\u202f"
+_SUPERSCRIPT = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺", "0123456789-+")
+_UNIT_NAMES = "|".join(re.escape(name) for name in sorted(UNITS, key=len, reverse=True))
+_SCALES = {"thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12, "k": 10**3, "M": 10**6}
+
+_NUMBER = re.compile(
+    rf"""
+    (?P<sign>(?<![\w\d)\]%])[+\-−])?
+    (?P<digits>
+        \d{{1,3}}(?:(?P<group>[,'’{_SPACES}])\d{{3}})(?:(?P=group)\d{{3}})*(?!\d) (?:\.\d+)?
+      | \d+,\d{{1,2}}(?![\d,])                      # a decimal comma
+      | \d+(?:\.\d+)?
+      | (?<![\d.])\.\d+
+    )
+    (?P<power>
+        [eE][+\-−]?\d+(?!\w)
+      | (?:[{_SPACES}]?[×x·*⋅][{_SPACES}]?10)? (?: [⁻⁺]?[⁰¹²³⁴⁵⁶⁷⁸⁹]+ | \^\{{?[+\-−]?\d+\}}? )
+    )?
+    (?:[{_SPACES}](?P<scale>thousand|million|billion|trillion)\b | (?P<attached>[kM])(?![\w/]))?
+    (?P<unit>[{_SPACES}\-]? (?:{_UNIT_NAMES}) (?![\w/^]) (?!(?<=[×x])[{_SPACES}]?\d))?
+    """,
+    re.VERBOSE,
+)
+
+WORDS = {
+    "zero": 0,
+    "one": 1,
+    "two": 2,
+    "three": 3,
+    "four": 4,
+    "five": 5,
+    "six": 6,
+    "seven": 7,
+    "eight": 8,
+    "nine": 9,
+    "ten": 10,
+    "eleven": 11,
+    "twelve": 12,
+    "thirteen": 13,
+    "fourteen": 14,
+    "fifteen": 15,
+    "sixteen": 16,
+    "twenty": 20,
+    "hundred": 100,
+    "thousand": 1000,
+}
+# Words for a factor: what they are as a ratio.
+_FACTORS = {
+    "twice": Fraction(2),
+    "double": Fraction(2),
+    "doubles": Fraction(2),
+    "doubled": Fraction(2),
+    "thrice": Fraction(3),
+    "triple": Fraction(3),
+    "tripled": Fraction(3),
+    "half": Fraction(1, 2),
+    "halves": Fraction(1, 2),
+    "halved": Fraction(1, 2),
+    "third": Fraction(1, 3),
+    "quarter": Fraction(1, 4),
+}
+_WORD = re.compile(
+    rf"\b(?:{'|'.join([*WORDS, *_FACTORS])})\b(?:[{_SPACES}\-](?P<unit>{_UNIT_NAMES})(?![\w/]))?", re.IGNORECASE
+)
+# A factor in words is no more exact than this share of it.
+WORD_TOLERANCE = Fraction(1, 10)
+
+_MONTH = (
+    "(?:January|February|March|April|May|June|July|August|September|October|November|December|"
+    "Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec)\\.?"
+)
+_BEFORE_A_LABEL = (
+    "Figures?|Figs?\\.|Tables?|Sections?|Sec\\.|Chapters?|Appendix|Equations?|Eqs?\\.|Listings?|Steps?|Part|Notes?|"
+    "Pages?|pp?\\.|Volume|Vol\\.|No\\.|RFC|ISO|IEEE|Issue|PR|Session|Round|GPU|SM|Device"
+)
+_BEFORE_A_VERSION = (
+    "versions?|release|v\\.|driver|CUDA|cuDNN|cuBLAS|CuPy|CUPTI|Python|NumPy|PyTorch|JAX|Triton|DuckDB|LLVM|GCC|"
+    "gcc|Clang|clang|nsys|ncu|nsight-python|NVRTC|nvcc|NVTX|PTX|Nsight Systems|Nsight Compute|"
+    "compute capability|Linux|Ubuntu|Debian|kernel version|C\\+\\+|SARIF|Unicode|HBM|PCIe|NVLink|Gen"
+)
+_UNITLESS = rf"(?![\w%]|\.\d|[{_SPACES}\-]?(?:{_UNIT_NAMES})(?![\w/]))"
+
+
+@dataclass(frozen=True)
+class NoClaim:
+    """A kind of digits that is no claim. `bound` tells whether it holds inside a bound text too."""
+
+    name: str
+    about: str
+    pattern: re.Pattern[str]
+    bound: bool = False
+
+
+EXCEPTIONS = (
+    NoClaim(
+        "date",
+        "2026-11-30, 30 November 2026, Nov 2026",
+        re.compile(
+            rf"\b\d{{4}}-\d\d(?:-\d\d)?(?:T[\d:.]+(?:Z|[+\-]\d\d:?\d\d)?)?(?![\w-])"
+            rf"|\b\d{{1,2}}(?:st|nd|rd|th)? {_MONTH}(?:,? \d{{4}})?\b"
+            rf"|\b{_MONTH} \d{{1,2}}(?:st|nd|rd|th)?(?:,? \d{{4}})?(?![\w.]\d)\b|\b{_MONTH},? \d{{4}}\b"
+        ),
+    ),
+    NoClaim("time of day", "14:05, 14:05:30", re.compile(r"(?<![\w:])\d{1,2}:\d\d(?::\d\d)?(?![\w:])")),
+    NoClaim(
+        "year",
+        "in 2026, since 2019, (2023), the 1990s: from 1950 to 2049 after such a word",
+        re.compile(
+            r"(?:\b(?:in|since|until|by|late|early|mid|during|before|after|year|as of|©)[ \-]|\()"
+            r"(?:19[5-9]|20[0-4])\d(?=[)\s,.;:]|$)"
+            rf"{_UNITLESS}(?! [a-z]+s\b)|\b(?:19|20)\d0s\b"
+        ),
+    ),
+    NoClaim(
+        "version",
+        "v1.2, 2025.3.1, CUDA 13.0, driver 580.95",
+        re.compile(
+            rf"(?<!\w)v\d+(?:\.\d+)*\b|(?<![\w.])\d+\.\d+\.\d+(?:\.\d+)*(?:[\-.]?(?:rc|a|b|dev|post)\d+)?(?!\w)"
+            rf"|\b(?:{_BEFORE_A_VERSION})[ \u00a0\-]v?\d+(?:\.(?:\d+|x))*{_UNITLESS}"
+            rf"(?:(?:,| and| or|/)[ ]?\d+(?:\.\d+)+{_UNITLESS})*"
+        ),
+        bound=True,
+    ),
+    NoClaim(
+        "label",
+        "Figure 3, Table 2, section 4.1, RFC 9110, GPU 0, #12",
+        re.compile(
+            rf"\b(?i:{_BEFORE_A_LABEL})[ \u00a0\-]?#?\d+(?:\.\d+)*{_UNITLESS}"
+            rf"(?:(?:,| and| to|–|-)[ ]?\d+(?:\.\d+)*{_UNITLESS})*"
+            r"|(?<!\w)[#§][ \u00a0]?\d+(?:\.\d+)*\b"
+        ),
+        bound=True,
+    ),
+    NoClaim(
+        "shape",
+        "4096×128, 64x131072, 2 × 3 × 4",
+        re.compile(
+            r"(?<![\w.])\d[\d,]*(?:[ \u00a0\u2009]?[×x*][ \u00a0\u2009]?\d[\d,]*)+"
+            rf"(?![⁰¹²³⁴⁵⁶⁷⁸⁹^.\d]){_UNITLESS}"
+        ),
+        bound=True,
+    ),
+    NoClaim(
+        "name",
+        "H200, FP32, sm_90, p10, row-h200, a:b:256, 2D",
+        re.compile(
+            rf"(?<!\w)(?=[\w:/.\-@#+]*\d)(?>[A-Za-z_]\w*(?:[:/.@#+\-_]\w+)*)(?![{_SPACES}](?:{_UNIT_NAMES})(?!\w))"
+            rf"|(?<![\w.])\d+(?!(?:{_UNIT_NAMES}|[kM])(?!\w))(?![eE][+\-]?\d+\b)[A-Za-z_][\w\-]*"
+        ),
+        bound=True,
+    ),
+    NoClaim(
+        "ordinal",
+        "1st, 90th, 10th and 90th percentile",
+        re.compile(r"(?<!\w)\d+(?:st|nd|rd|th)\b", re.IGNORECASE),
+        bound=True,
+    ),
+    NoClaim(
+        "reference",
+        "[12], [3, 4], [^1], (1), 2)",
+        re.compile(r"\[\^?[\w]*\d+(?:[,–-] ?\d+)*\]|(?<![\w.,])\(\d{1,2}\)(?!\w)|^\s*\d{1,2}\)(?= )"),
+    ),
+)
+_HEADING_NUMBER = re.compile(r"^\s*(?:\d+(?:\.\d+)*[.)]|\d+(?:\.\d+)+|\d+(?=\s+[A-Z]))(?=\s)")
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """A number with its unit, at `start` to `end` of its text.
+
+    value   as written, in its unit, with its sign and scale
+    step    what one more in its last written digit would be, in its unit
+    number  the digits, without the unit
+    """
+
+    start: int
+    end: int
+    number: str
+    value: Fraction
+    step: Fraction
+    unit: Unit = NONE
+    signed: bool = False
+    unit_is_spread: bool = False
+    is_word: bool = False
+    is_factor: bool = False
+
+    @property
+    def base(self) -> Fraction:
+        """The value in base units."""
+        return self.value * self.unit.scale
+
+    @property
+    def half_step(self) -> Fraction:
+        """Half of the last digit in base units: how far off a rightly rounded value may be."""
+        return self.step * self.unit.scale / 2
+
+    def within(self, unit: Unit) -> Quantity:
+        """The same number, read in a unit that the text does not repeat."""
+        return replace(self, unit=unit)
+
+
+def no_claims(text: str, *, bound: bool = False, heading: bool = False) -> list[Span]:
+    """Where digits stand that claim nothing: EXCEPTIONS, or with `bound` those that hold inside bound text."""
+    spans = [
+        match.span() for one in EXCEPTIONS if one.bound or not bound for match in one.pattern.finditer(text)
+    ]
+    if heading and (number := _HEADING_NUMBER.match(text)):
+        spans.append(number.span())
+    return spans
+
+
+def quantities(text: str, ignored: Sequence[Span] = ()) -> Iterator[Quantity]:
+    """The numbers of a text that touch none of the ignored spans, in order; see `spread_units` for ranges."""
+    position = 0
+    skip = sorted(ignored)
+    while match := _NUMBER.search(text, position):
+        start, end = match.span("digits")
+        hit = next((span for span in skip if span[0] < end and start < span[1]), None)
+        if hit:
+            position = max(hit[1], start + 1)
+            continue
+        if found := _quantity(match, skip):
+            yield found
+            position = found.end
+        else:
+            position = end
+
+
+def spread_units(text: str, found: Sequence[Quantity]) -> list[Quantity]:
+    """In `42–47 µs`, `1.2, 1.3 and 1.4 ms` the unit holds for all: who has none takes that of the next."""
+    spread: list[Quantity] = []
+    for one in reversed(found):
+        after = spread[-1] if spread else None
+        if after and not one.unit.name and after.unit.name and _IN_A_ROW.fullmatch(text[one.end : after.start]):
+            spread.append(replace(one, unit=after.unit, unit_is_spread=True))
+        else:
+            spread.append(one)
+    return spread[::-1]
+
+
+_IN_A_ROW = re.compile(rf"[{_SPACES}]?(?:[–—\-−±]|\bto\b|\band\b|\bor\b|,|,? and)[{_SPACES}]?")
+
+
+def number_words(text: str, *, factors: bool = True) -> Iterator[Quantity]:
+    """Numbers that are written as words: three, twice, half."""
+    for match in _WORD.finditer(text):
+        word = re.match(r"\w+", match[0])
+        assert word is not None
+        name = word[0].lower()
+        factor = name in _FACTORS
+        if factor and not factors:
+            continue
+        value = _FACTORS[name] if factor else Fraction(WORDS[name])
+        unit = UNITS.get(match["unit"] or "", NONE)
+        is_factor = factor or unit == UNITS["times"] or unit == UNITS["fold"]
+        yield Quantity(
+            match.start(), match.end(), word[0], value, Fraction(1), unit, is_word=True, is_factor=is_factor
+        )
+
+
+def _quantity(match: re.Match[str], ignored: Sequence[Span]) -> Quantity | None:
+    digits = match["digits"]
+    if match["group"]:
+        digits = re.sub(rf"[,'’{_SPACES}]", "", digits)
+    elif "," in digits:
+        digits = digits.replace(",", ".")
+    if len(digits) > 400:
+        return None
+    value, decimals = Fraction(digits), len(digits.partition(".")[2])
+    step = Fraction(1, 10**decimals)
+    if power := match["power"]:
+        raised = _raised(value, step, power)
+        if raised is None:
+            return None
+        value, step = raised
+    if scale := match["scale"] or match["attached"]:
+        value, step = value * _SCALES[scale], step * _SCALES[scale]
+    sign = match["sign"]
+    unit, end = NONE, match.end()
+    if match["unit"] and not any(start < end and match.start("unit") < stop for start, stop in ignored):
+        unit = (
+            UNITS[match["unit"].strip(_SPACES)]
+            if match["unit"].strip(_SPACES) in UNITS
+            else UNITS[match["unit"].strip(_SPACES + "-")]
+        )
+    elif match["unit"]:
+        end = match.start("unit")
+    if sign in ("-", "−"):
+        value = -value
+    start = match.start("sign") if sign else match.start("digits")
+    number_end = match.start("unit") if match["unit"] else match.end()
+    return Quantity(
+        start, end, match.string[start:number_end].strip(_SPACES), value, step, unit, signed=bool(sign)
+    )
+
+
+def _raised(value: Fraction, step: Fraction, power: str) -> tuple[Fraction, Fraction] | None:
+    """A number with its exponent: 1e6, 1.6×10⁷, or a power alone, 2²⁴."""
+    scientific = power[0] in "eE" or "10" in power[: power.find("^") if "^" in power else len(power)]
+    exponent_text = (
+        power[1:] if power[0] in "eE" else re.sub(rf"^[{_SPACES}×x·*⋅]*(?:10)?\^?\{{?", "", power).rstrip("}")
+    )
+    exponent = int(exponent_text.translate(_SUPERSCRIPT).replace("−", "-"))
+    if abs(exponent) > 300:
+        return None
+    if scientific:
+        return value * Fraction(10) ** exponent, step * Fraction(10) ** exponent
+    if value == 0 and exponent <= 0:
+        return None
+    return value**exponent, Fraction(1)
+
+
+def is_plain(unit: Unit) -> bool:
+    """Whether a number in that unit is a bare number, factor or share."""
+    return unit.dimension == PLAIN

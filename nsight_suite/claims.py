@@ -1,0 +1,117 @@
+"""Hold an article against the runs that it tells of: is every number what the evidence says?
+
+Exit status: 0 when every number is bound and holds; 1 when anything is wrong or bound to nothing; 2 when it
+cannot run.
+
+    python -m nsight_suite.claims article.md row-h200
+    python -m nsight_suite.claims article.md jobs-h200 rms-h200 --all
+    python -m nsight_suite.claims article.md row-h200 --format sarif --out claims.sarif
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from nsight_suite.command import run_command
+from nsight_suite.errors import UsageError
+from nsight_suite.runfolder import replacing
+
+if TYPE_CHECKING:
+    from nsight_suite.claiming import Report
+
+_FORMATS = ("text", "json", "sarif", "github")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(
+        prog="nsight-suite claims", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("article", type=Path, metavar="ARTICLE", help="a Markdown file; - reads it from stdin")
+    parser.add_argument(
+        "runs",
+        nargs="+",
+        metavar="RUN",
+        help="a run folder, or a recorded run by its name; several may be given",
+    )
+    parser.add_argument("--all", action="store_true", help="list the numbers that hold, too, with their values")
+    parser.add_argument(
+        "--words", action="store_true", help="flag unbound numbers in words, too: three kernels, twice"
+    )
+    parser.add_argument(
+        "--fix",
+        action="store_true",
+        help="write into the article what wrong numbers round to, with as many digits; the rest is told",
+    )
+    parser.add_argument("--format", choices=_FORMATS, default="text", help="default: text")
+    parser.add_argument("--out", type=Path, metavar="FILE", help="write to a file instead of the terminal")
+    arguments = parser.parse_args(argv)
+    return run_command(lambda: _claims(arguments))
+
+
+def _claims(arguments: argparse.Namespace) -> int:
+    import nsight_suite
+    from nsight_suite.claiming import check_article
+
+    text = _article(arguments.article)
+    with ExitStack() as stack:
+        runs = [stack.enter_context(nsight_suite.open_run(run)) for run in arguments.runs]
+        report = check_article(text, runs, words=arguments.words)
+        if arguments.fix:
+            text = _fixed(arguments.article, text, report)
+            report = check_article(text, runs, words=arguments.words)
+        told = _told(report, arguments, [run.path.resolve().name for run in runs])
+    if arguments.out:
+        with replacing(arguments.out) as path:
+            path.write_text(told, encoding="utf-8")
+    else:
+        sys.stdout.write(told)
+    return 1 if report.findings else 0
+
+
+def _article(path: Path) -> str:
+    try:
+        if str(path) == "-":
+            return sys.stdin.read()
+        with path.open(encoding="utf-8", newline="") as file:  # line ends as they are: --fix writes them back
+            return file.read()
+    except FileNotFoundError as error:
+        raise UsageError(f"There is no article '{path}'.", "Give the path of a Markdown file.") from error
+    except (IsADirectoryError, UnicodeDecodeError) as error:
+        raise UsageError(f"'{path}' is no Markdown text.", "Give a file in UTF-8.") from error
+
+
+def _fixed(path: Path, text: str, report: Report) -> str:
+    """The text with its wrong numbers mended, written to its file when there were any."""
+    from nsight_suite.claiming.fixing import fixed
+
+    if str(path) == "-":
+        raise UsageError("What comes from stdin cannot be mended.", "Give the article's file.")
+    mended, count = fixed(text, [finding.fix for finding in report.findings if finding.fix])
+    if count:
+        with replacing(path) as temporary:
+            temporary.write_text(mended, encoding="utf-8", newline="")
+    print(f"{path}: {count} number{'' if count == 1 else 's'} mended", file=sys.stderr)
+    return mended
+
+
+def _told(report: Report, arguments: argparse.Namespace, runs: Sequence[str]) -> str:
+    from nsight_suite.claiming import output
+
+    name = arguments.article.as_posix()
+    match arguments.format:
+        case "json":
+            return output.as_json(report, name, runs)
+        case "sarif":
+            return output.as_sarif(report, name)
+        case "github":
+            return output.as_github(report, name)
+    return output.as_text(report, name, every=arguments.all)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -240,12 +240,15 @@ def write_manifest(run: RunFolder, manifest: Manifest) -> None:
 def update_manifest(run: RunFolder, changed: Collection[Path]) -> None:
     """Hash again the files that the suite itself has just written, where the run has a manifest.
 
-    No other file is looked at: what somebody else changed stays found. Raises UsageError like `read_manifest`.
+    Files outside the run do not count. No other file is looked at: what somebody else changed stays found.
+    Raises UsageError like `read_manifest`.
     """
-    if not run.manifest.is_file():
+    place = run.path.resolve()
+    within = [path for path in changed if path.resolve().is_relative_to(place)]
+    if not within or not run.manifest.is_file():
         return
     manifest = read_manifest(run.manifest)
-    inside = {path.resolve().relative_to(run.path.resolve()).as_posix(): path for path in changed}
+    inside = {path.resolve().relative_to(place).as_posix(): path for path in within}
     private = {entry.path: entry.private for entry in manifest.files}
     kept = [entry for entry in manifest.files if entry.path not in inside]
     for name, path in inside.items():

@@ -18,9 +18,15 @@ from nsight_suite.evidence.tables import tables
 from nsight_suite.ingesting import ingest
 from nsight_suite.runfolder import RunFolder, read_json, write_json
 from nsight_suite.scanning import scan
-from nsight_suite.sharing import share
+from nsight_suite.sharing import Options
+from nsight_suite.sharing import share as share_bundle
 
 NO_ENVIRONMENT: dict[str, str] = {}
+
+
+def share(run: RunFolder, out: Path, *, environment: dict[str, str], force: bool = False) -> RunFolder:
+    """The run in a folder without figures and report: these are drawn in tests of their own."""
+    return share_bundle(run, out, Options(force=force, without=("figures", "report")), environment).run
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from nsight_suite.command import run_command
 from nsight_suite.locking import locked
+from nsight_suite.manifest import update_manifest
 from nsight_suite.runfolder import RunFolder
 from nsight_suite.sources import find_run
 
@@ -29,14 +30,21 @@ def _rebuild(name: str) -> int:
 
         with locked(run.path, "evidence"):
             rebuild(run)
+            _tell(run)
         print(f"Wrote {run.evidence} and {run.duckdb.name}.")
         return 0
     from nsight_suite.evidence.build import build
 
     with locked(run.path, "evidence"):
         build(run)
+        _tell(run)
     print(f"Wrote {run.evidence}, {run.duckdb.name} and {run.sqlite.name}.")
     return 0
+
+
+def _tell(run: RunFolder) -> None:
+    """The manifest of the run tells of the files that were just written."""
+    update_manifest(run, [*run.evidence.glob("*.parquet"), run.duckdb, run.sqlite])
 
 
 if __name__ == "__main__":

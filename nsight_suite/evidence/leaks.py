@@ -6,7 +6,7 @@ Reduction is what keeps private things out; this finds what it might have missed
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -121,15 +121,14 @@ def _tells(value: str) -> bool:
     return len(value) >= _SHORTEST and not _HARMLESS.fullmatch(value)
 
 
-def leaks(folder: Path, secrets: Iterable[Secret], evidence: Collection[str]) -> Iterator[Leak]:
-    """Every secret that a file of the folder holds. `evidence` are the texts of its tables.
+def leaks(files: Iterable[Path], secrets: Sequence[Secret]) -> Iterator[Leak]:
+    """Every secret that one of these files holds.
 
-    Parquet files are compressed, so their texts are looked at as `evidence`; cells of an SQLite file can lie
+    Parquet files are compressed, so of these only the names are looked at; cells of an SQLite file can lie
     across pages, so they are read as cells too.
     """
-    files = {path: _text_of(path) for path in sorted(folder.rglob("*")) if path.is_file()}
-    files[folder / "evidence"] = "\n".join(evidence)
-    for path, text in files.items():
+    for path in files:
+        text = _text_of(path)
         yield from (Leak(path, secret.what) for secret in secrets if holds(text, secret))
 
 

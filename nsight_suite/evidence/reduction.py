@@ -119,6 +119,15 @@ def reduce_nsys(source: Path, target: Path) -> None:
             copy.execute("CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT)")
             copy.executemany("INSERT INTO StringIds VALUES (?, ?)", export.strings(_used_strings(copy)))
         copy.commit()
+    _forget_version(target)
+
+
+def _forget_version(database: Path) -> None:
+    """Clear the field of the header that tells which SQLite wrote the file: nothing reads it, and two versions
+    shall write the same bytes."""
+    with database.open("r+b") as file:
+        file.seek(96)
+        file.write(bytes(4))
 
 
 def _copy_processes(export: SqliteExport, copy: sqlite3.Connection) -> None:

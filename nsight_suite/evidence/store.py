@@ -317,8 +317,12 @@ def not_one_query(connection: Connection, text: str, kinds: Collection[str] = ("
 
 
 def ensure_duckdb(run: RunFolder) -> None:
-    """Write evidence.duckdb when it is missing, if that can be done. Its views follow the files."""
-    if run.evidence.is_dir() and not run.duckdb.exists() and os.access(run.path, os.W_OK):
+    """Write evidence.duckdb when it is missing, if that can be done. Its views follow the files.
+
+    A run with a manifest stays as that tells it.
+    """
+    sealed = run.manifest.exists()
+    if run.evidence.is_dir() and not (sealed or run.duckdb.exists()) and os.access(run.path, os.W_OK):
         with suppress(SuiteError):  # whoever asks for an answer does not depend on it
             write_duckdb(run)
 

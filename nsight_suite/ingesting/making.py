@@ -15,6 +15,7 @@ from nsight_suite.capturing.environment import without_secrets
 from nsight_suite.capturing.tools import Tool, find_tool
 from nsight_suite.errors import BadReport, SuiteError, first_line
 from nsight_suite.evidence import ingested
+from nsight_suite.evidence.conditions import conditions
 from nsight_suite.evidence.fingerprint import Fingerprint, fingerprint, size_and_time
 from nsight_suite.evidence.ingested import LooseReport, Progress
 from nsight_suite.evidence.readers.ncu_rep import can_read
@@ -31,6 +32,7 @@ from nsight_suite.ingesting.overview import Overview, overview
 from nsight_suite.ingesting.pairing import Chosen, choose
 from nsight_suite.ingesting.recognising import Form
 from nsight_suite.ingesting.showing import Display, NoDisplay
+from nsight_suite.manifest import assemble, write_manifest
 from nsight_suite.runfolder import RunFolder, write_json
 
 TOOL_TIMEOUT_S = 3600.0
@@ -171,6 +173,9 @@ def _fill(
     except DatabaseError as error:
         raise SuiteError(f"The reports could not be read to their end: {first_line(error)}.") from error
     write_json(run.run_json, {**asked, "reports": sources})
+    read = (file for source in sources for file in (source["given"], source["read"]) if file)
+    known = {file["path"]: file["sha256"] for file in read}
+    write_manifest(run, assemble(run, conditions(run), known=known))
     return shown
 
 

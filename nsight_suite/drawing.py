@@ -24,6 +24,7 @@ from nsight_suite.querying import open_evidence, query_text, run_sql
 from nsight_suite.querying.formats import as_text
 from nsight_suite.runfolder import RunFolder, json_text, replacing, sha256
 from nsight_suite.sources import ExperimentSource, data_root
+from nsight_suite.writing import sync
 
 _LOG = logging.getLogger(__name__)
 _DPI = 200
@@ -98,7 +99,9 @@ def write_drawings(drawn: Drawn, folder: Path) -> list[Path]:
         files[folder / f"{stem}.provenance.json"] = provenance
     with ExitStack() as written:
         for path, content in files.items():
-            written.enter_context(replacing(path)).write_bytes(content)
+            temporary = written.enter_context(replacing(path))
+            temporary.write_bytes(content)
+            sync(temporary)
     for name, reason in drawn.left_out.items():
         _LOG.warning("nsight-suite: figure %s is left out: %s", name, reason)
     return list(files)

@@ -30,10 +30,16 @@ _WAYS_OUT = {
     errno.ENOSPC: _FREE_SPACE,
     errno.EDQUOT: _FREE_SPACE,
     errno.EFBIG: f"A limit on the size of files (ulimit -f) is too low. {_FREE_SPACE}",
+    errno.EIO: f"The disk, or a limit on the size of files (ulimit -f), takes no more. {_FREE_SPACE}",
     **dict.fromkeys(
         (errno.EACCES, errno.EPERM, errno.EROFS),
         "Choose a place that you may write to (--out, where the command has it), or copy the run to one.",
     ),
+}
+_WORDS_OF_SQLITE = {
+    "disk is full": errno.ENOSPC,
+    "disk I/O error": errno.EIO,
+    "readonly database": errno.EACCES,
 }
 
 
@@ -55,8 +61,9 @@ def way_out(number: int | None) -> str:
 
 
 def _number_in(text: str) -> int | None:
-    if "disk is full" in text:  # SQLite's words
-        return errno.ENOSPC
+    for words, number in _WORDS_OF_SQLITE.items():
+        if words in text:
+            return number
     return next((number for number in _WAYS_OUT if os.strerror(number) in text), None)
 
 

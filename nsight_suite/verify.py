@@ -45,6 +45,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         help="what was published: the SHA-256 of the archive, or of its manifest.json",
     )
     parser.add_argument(
+        "--experiment",
+        metavar="PATH",
+        default="",
+        help="folder of an experiment outside the project, for its figures",
+    )
+    parser.add_argument(
         "--seconds", type=float, default=_SECONDS, help=f"time that it may take (default: {_SECONDS})"
     )
     parser.add_argument(
@@ -67,7 +73,7 @@ def _verify(arguments: argparse.Namespace) -> int:
         print("\n".join(check_lines(check)), flush=True)
 
     allowed = Allowed(arguments.seconds, int(arguments.memory * 1e9))
-    verification = verify_confined(_found(arguments.run), arguments.skip, allowed, told)
+    verification = verify_confined(_found(arguments.run), arguments.skip, allowed, arguments.experiment, told)
     if arguments.sha256:
         check = published(verification, arguments.sha256)
         told(check)

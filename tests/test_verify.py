@@ -19,7 +19,7 @@ from nsight_suite.drawing import draw, write_drawings
 from nsight_suite.manifest import LeftOut, QueryEntry, read_manifest
 from nsight_suite.runfolder import RunFolder, read_json, sha256, write_json
 from nsight_suite.sources import recorded_runs
-from nsight_suite.verifying import CHECKS, Check, Verification, pictures, subject_of
+from nsight_suite.verifying import CHECKS, Check, Verification, checks, subject_of
 from nsight_suite.verifying.published import published
 
 CASE = "jobs:fused:graph:balanced"
@@ -434,7 +434,7 @@ def test_other_figures_are_named(
     says = tamper(run.figures)
     forge(run)
     assert check(run, "files").state == "holds"
-    monkeypatch.setattr(pictures, "draw", lambda run: drawings)  # the evidence is as it was
+    monkeypatch.setattr(checks, "draw", lambda *_, **__: drawings)  # the evidence is as it was
     assert says in told(run, "figures")
 
 
@@ -448,7 +448,7 @@ def test_figures_of_another_matplotlib_are_compared_by_what_they_were_drawn_from
         data["libraries"]["matplotlib"] = "3.0"
         write_json(path, data)
     forge(run)
-    monkeypatch.setattr(pictures, "draw", lambda run: drawings)
+    monkeypatch.setattr(checks, "draw", lambda *_, **__: drawings)
     result = check(run, "figures")
     assert result.failures == ()
     assert result.counted["figures compared by their inputs"] == 2

@@ -7,12 +7,13 @@ import os
 import resource
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from nsight_suite.errors import SuiteError
 from nsight_suite.runfolder import RunFolder, sha256
+from nsight_suite.sources import find_experiment
 from nsight_suite.unpacking import LIMITS, unpack
 from nsight_suite.verifying.telling import to_line
 from nsight_suite.verifying.whole import CHECKS, subject_of, verify_run
@@ -28,23 +29,25 @@ def main(asked: Mapping[str, Any]) -> None:
         print(line, file=told, flush=True)
 
     try:
-        _verify(Path(asked["path"]), asked["skip"], tell)
+        _verify(asked, tell)
         tell(json.dumps({"end": True}))
     except SuiteError as error:
         tell(json.dumps({"error": [error.what, error.way_out]}))
 
 
-def _verify(path: Path, skip: list[str], tell: Any) -> None:
+def _verify(asked: Mapping[str, Any], tell: Callable[[str], None]) -> None:
+    path = Path(asked["path"])
     packed = path.is_file()
     if packed:
         path = unpack(path, Path(tempfile.mkdtemp(prefix="bundle-")))
     run = RunFolder(path)
-    subject = subject_of(run, is_bundle=packed)
+    outside = find_experiment(asked["outside"]) if asked["outside"] else None
+    subject = subject_of(run, is_bundle=packed, outside=outside)
     digest = sha256(run.manifest) if "manifest.json" in subject.files else None
     tell(json.dumps({"run_id": str(subject.info["run_id"]), "manifest_sha256": digest}))
     names = iter(CHECKS)
     tell(json.dumps({"begins": next(names)}))
-    for check in verify_run(subject, skip):
+    for check in verify_run(subject, asked["skip"]):
         tell(to_line(check))
         tell(json.dumps({"begins": next(names, "")}))
 

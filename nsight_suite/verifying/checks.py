@@ -10,9 +10,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from nsight_suite.drawing import Drawn, draw
 from nsight_suite.errors import SuiteError, UsageError
 from nsight_suite.manifest import Manifest
+from nsight_suite.reconciliation import Reconciliation, reconcile_run
 from nsight_suite.runfolder import RunFolder, read_json
+from nsight_suite.sources import ExperimentSource
 
 HOLDS, FAILED, UNCHECKED = "holds", "failed", "not-checked"
 # Of one check; whoever changed a whole table need not be told every row of it.
@@ -111,6 +114,7 @@ class Subject:
     manifest        None where there is none
     manifest_error  why a manifest that is there cannot be read
     is_bundle       made by `share`: nothing is written into it afterwards
+    outside         an experiment outside the project, whose figures are drawn too
     """
 
     run: RunFolder
@@ -118,6 +122,7 @@ class Subject:
     manifest: Manifest | None
     manifest_error: str = ""
     is_bundle: bool = False
+    outside: ExperimentSource | None = None
 
     @cached_property
     def info(self) -> Mapping[str, Any]:
@@ -133,6 +138,16 @@ class Subject:
         """Why a file of the original run is not here, by its path."""
         entries = self.manifest.left_out if self.manifest else ()
         return {entry.path: entry.why for entry in entries if entry.path not in self.files}
+
+    @cached_property
+    def reconciliation(self) -> Reconciliation:
+        """The run judged again. Raises SuiteError."""
+        return reconcile_run(self.run)
+
+    @cached_property
+    def drawn(self) -> Drawn:
+        """The figures drawn again. Raises SuiteError."""
+        return draw(self.run, experiment=self.outside)
 
     def json(self, inside: str) -> dict[str, Any]:
         """A JSON object of the run. Raises SuiteError for one that is damaged, or too large for what it is."""

@@ -59,16 +59,25 @@ def verify_confined(
     path: Path,
     skip: Collection[str] = (),
     allowed: Allowed = Allowed(),
+    outside: str = "",
     each: Callable[[Check], None] = lambda check: None,
 ) -> Verification:
     """Verify a run folder or an archive; `each` hears of every check when it is done.
 
+    `outside` is the folder of an experiment outside the project, whose figures are drawn too: its code is run.
+
     Raises UsageError for what is no run or bundle, and SuiteError for one that is refused as a whole.
     """
+    asked = {
+        "path": str(path.resolve()),
+        "skip": sorted(skip),
+        "outside": outside and str(Path(outside).resolve()),
+        "memory_bytes": allowed.memory_bytes,
+    }
     archive = sha256(path) if path.is_file() else None
     told = _Told()
     with tempfile.TemporaryDirectory(prefix="nsight-suite-verify-", ignore_cleanup_errors=True) as folder:
-        why = _run(path, Path(folder), skip=skip, allowed=allowed, told=told, each=each)
+        why = _run(asked, Path(folder), allowed, told, each)
     if told.error:
         raise UsageError(*told.error) if not told.checks else SuiteError(*told.error)
     if why and not told.checks and not told.beginning:
@@ -82,20 +91,15 @@ def verify_confined(
 
 
 def _run(
-    path: Path,
+    asked: Mapping[str, Any],
     folder: Path,
-    *,
-    skip: Collection[str],
     allowed: Allowed,
     told: _Told,
     each: Callable[[Check], None],
 ) -> str:
     """Start the process and listen to it. Why it was ended, or empty when it ended by itself."""
-    arguments = json.dumps(
-        {"path": str(path.resolve()), "skip": sorted(skip), "memory_bytes": allowed.memory_bytes}
-    )
     process = subprocess.Popen(
-        [sys.executable, "-P", "-c", _START, str(Path(__file__).resolve().parents[2]), arguments],
+        [sys.executable, "-P", "-c", _START, str(Path(__file__).resolve().parents[2]), json.dumps(asked)],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

@@ -53,9 +53,7 @@ def _against_manifest(subject: Subject, found: Findings) -> None:
         elif subject.is_bundle or not _passing(path):
             found.fail(path, "was added: the manifest does not name it")
     for left in subject.manifest.left_out:
-        if left.path in told:
-            continue  # here is what was made of it
-        if left.path in subject.files:
+        if left.path in subject.files and left.path not in told:
             found.count("files left out that are here now")
             _compare(subject, found, left.path, left.bytes, left.sha256)
         else:
@@ -63,7 +61,7 @@ def _against_manifest(subject: Subject, found: Findings) -> None:
 
 
 def _left_out(left: LeftOut) -> str:
-    return f"{left.path} was left out ({left.why}): {left.bytes} bytes, SHA-256 {left.sha256}"
+    return f"{left.path} as it was ({left.why}): {left.bytes} bytes, SHA-256 {left.sha256}"
 
 
 def _passing(path: str) -> bool:

@@ -7,36 +7,36 @@ import importlib.metadata
 from collections.abc import Mapping
 from typing import Any
 
-from nsight_suite.drawing import Drawing, draw
+from nsight_suite.drawing import Drawing
 from nsight_suite.verifying.checks import Check, Findings, Subject, objects
 
 NAME = "figures"
 ABOUT = "figures drawn again from the evidence are the same bytes"
 
-_ENDING = ".provenance.json"
+PROVENANCE = ".provenance.json"
 _PICTURES = (".png", ".svg")
 
 
 def check(subject: Subject) -> Check:
     found = Findings()
     figures = [path for path in subject.files if path.startswith("figures/")]
-    told = [path for path in figures if path.endswith(_ENDING)]
-    names = {path.removeprefix("figures/").removesuffix(_ENDING) for path in told}
+    told = [path for path in figures if path.endswith(PROVENANCE)]
+    names = {path.removeprefix("figures/").removesuffix(PROVENANCE) for path in told}
     for path in figures:
         if path.endswith(_PICTURES) and path.removeprefix("figures/").rpartition(".")[0] not in names:
-            found.fail(path, f"has no {_ENDING} that says what it was drawn from")
+            found.fail(path, f"has no {PROVENANCE} that says what it was drawn from")
     if not told:
         found.miss("the run holds no figures")
         return found.as_check(NAME, ABOUT)
     drawn: Mapping[str, Drawing] = {}
     with found.readable("figures"):
-        again = draw(subject.run)
-        drawn = {drawing.source.name: drawing for drawing in again.drawings}
-        for name in sorted(names & again.left_out.keys()):
-            found.fail(f"figures/{name}", f"cannot be drawn from this evidence: {again.left_out[name]}")
+        drawn = {drawing.source.name: drawing for drawing in subject.drawn.drawings}
+        left_out = subject.drawn.left_out
+        for name in sorted(names & left_out.keys()):
+            found.fail(f"figures/{name}", f"cannot be drawn from this evidence: {left_out[name]}")
             names.discard(name)
     for name in sorted(names):
-        inside = f"figures/{name}{_ENDING}"
+        inside = f"figures/{name}{PROVENANCE}"
         with found.readable(inside):
             _compare(subject, name, subject.json(inside), drawn.get(name), found)
     return found.as_check(NAME, ABOUT)
@@ -67,7 +67,7 @@ def _compare(
         found.fail(f"figures/{name}", f"is of the run {told.get('run_id')!r}, not {here['run_id']!r}")
     same_inputs = _compare_inputs(name, told, here, found)
     _compare_rows(name, told, here, found)
-    others = [*_other_versions(told, here), *_other_texts(told, here)]
+    others = [*other_versions(told, here), *_other_texts(told, here)]
     if others:
         found.count("figures compared by their inputs")
         found.miss(f"figures/{name} byte for byte: {', '.join(others)}")
@@ -115,7 +115,7 @@ def _queries(provenance: Mapping[str, Any]) -> dict[str, str]:
     return {str(query.get("key")): str(query.get("sha256")) for query in objects(provenance.get("queries"))}
 
 
-def _other_versions(told: Mapping[str, Any], here: Mapping[str, Any]) -> list[str]:
+def other_versions(told: Mapping[str, Any], here: Mapping[str, Any]) -> list[str]:
     """Libraries that drew it in another version than those that are installed."""
     libraries = told.get("libraries")
     libraries = libraries if isinstance(libraries, dict) else {}

@@ -38,7 +38,7 @@ def check(subject: Subject, seconds: float = SECONDS) -> Check:
         found.miss("there is no manifest" if manifest is None else "the manifest names no queries")
         return found.as_check(NAME, ABOUT)
     _compare_views(subject, found)
-    own = queries_of_run(subject.run)
+    own = queries_of_run(subject.run, subject.outside)
     if unasked := own.keys() - {query.name for query in manifest.queries}:
         found.note(
             f"this suite would also ask {', '.join(sorted(unasked))}, which the manifest does not tell of"

@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from nsight_suite.reconciliation import reconcile_run
 from nsight_suite.reconciliation.findings import as_data
 from nsight_suite.verifying.checks import Check, Findings, Subject, objects
 
@@ -24,7 +23,7 @@ def check(subject: Subject) -> Check:
         found.miss("the run was ingested: nothing was declared that it could be judged by")
         return found.as_check(NAME, ABOUT)
     with found.readable("reconciliation"):
-        now = json.loads(json.dumps(as_data(reconcile_run(subject.run))))
+        now = json.loads(json.dumps(as_data(subject.reconciliation)))
         status = now["exit_status"]
         found.note(f"the verdicts, judged here: {_MEANINGS[status]}")
         if _FILE not in subject.files:

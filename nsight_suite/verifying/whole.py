@@ -7,10 +7,12 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from nsight_suite.errors import SuiteError, UsageError
 from nsight_suite.manifest import read_manifest
 from nsight_suite.runfolder import RunFolder
+from nsight_suite.sources import ExperimentSource
 from nsight_suite.unpacking import LIMITS, Limits, look_over
 from nsight_suite.verifying import (
     files,
     identity,
+    pages,
     pictures,
     rebuilt,
     samples,
@@ -23,16 +25,22 @@ from nsight_suite.verifying.checks import Check, Failure, Subject, refuse_large
 # By name, in the order in which they run: what is quick and tells most comes first.
 CHECKS: Mapping[str, tuple[str, Callable[[Subject], Check]]] = {
     module.NAME: (module.ABOUT, module.check)
-    for module in (files, identity, rebuilt, summaries, samples, traces, verdicts, pictures)
+    for module in (files, identity, rebuilt, summaries, samples, traces, verdicts, pictures, pages)
 }
 _MANIFEST = "manifest.json"
 
 
-def subject_of(run: RunFolder, *, is_bundle: bool = False, limits: Limits = LIMITS) -> Subject:
+def subject_of(
+    run: RunFolder,
+    *,
+    is_bundle: bool = False,
+    outside: ExperimentSource | None = None,
+    limits: Limits = LIMITS,
+) -> Subject:
     """What there is to be verified of a run folder.
 
-    `is_bundle`: it was unpacked from one. Raises SuiteError where it holds links or more than any run, and
-    where run.json cannot be read.
+    `is_bundle`: it was unpacked from one. `outside` is an experiment outside the project, for its figures.
+    Raises SuiteError where it holds links or more than any run, and where run.json cannot be read.
     """
     found = look_over(run.path, limits)
     refuse_large(found)
@@ -45,7 +53,7 @@ def subject_of(run: RunFolder, *, is_bundle: bool = False, limits: Limits = LIMI
             wrong = error.what.replace(str(run.path), run.path.name)
     # Whatever `share` writes leaves something out or holds nothing private.
     shared = manifest is not None and not any(entry.private for entry in manifest.files)
-    return Subject(run, found, manifest, wrong, is_bundle or shared)
+    return Subject(run, found, manifest, wrong, is_bundle or shared, outside)
 
 
 def verify_run(subject: Subject, skip: Collection[str] = ()) -> Iterator[Check]:

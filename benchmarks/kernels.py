@@ -160,7 +160,7 @@ class Session:
                 started = time.monotonic()
                 found = self._shape(shape)
                 say(f"{self.name} {shape.name}: {time.monotonic() - started:.1f} s")
-                show(found)
+                say(table(found))
                 lines += found
         return lines
 
@@ -213,7 +213,7 @@ class Session:
                 return [line for line in lines.values() if shape.timed or line.why_not]
             for subject in passed:
                 nodes = graph.nodes(subject.graph.captured)
-                lines[subject.case.variant].nodes = ", ".join((node.name or node.kind)[:60] for node in nodes)
+                lines[subject.case.variant].nodes = ", ".join((node.name or node.kind)[:40] for node in nodes)
             timing.warm_up(timed, self.protocol.timing["warmups"])
             host = timing.completions(timed, self.options.rounds)
             in_a_round = sum(sample.duration_ns for sample in host) / self.options.rounds * shape.batch
@@ -346,34 +346,37 @@ def experiment_of(module: Any) -> Any:
 def show_all(lines: Sequence[Line]) -> None:
     for name in EXPERIMENTS:
         if found := [line for line in lines if line.experiment == name]:
-            say(f"\n## {name}\n")
-            show(found)
-            if name == "row":
-                show_goals(found)
+            say(f"\n## {name}\n\n{table(found)}\n")
+            for text in goals(found):
+                say(text)
 
 
-def show(lines: Sequence[Line]) -> None:
-    """A table in Markdown, times in µs."""
-    if not lines:
-        return
+def table(lines: Sequence[Line]) -> str:
+    """The lines of one experiment as a table in Markdown, times in µs."""
     ratios = RATIOS[lines[0].experiment]
     heads = ["shape", "variant", "host", "p10", "p90", "device", "floor", "device / floor"]
-    heads += [f"/ {name}" for name in ratios]
-    heads += ["graph"]
-    say(f"| {' | '.join(heads)} |\n|---|---|{'---:|' * (len(heads) - 3)}---|")
+    heads += [*(f"/ {name}" for name in ratios), "graph"]
+    rows = [heads, ["---"] * 2 + ["---:"] * (len(heads) - 3) + ["---"]]
     for line in lines:
         if line.host_us is None:
-            say(f"| {line.shape} | {line.variant} | not measured: {line.why_not} |")
+            rows.append([line.shape, line.variant, f"not measured: {line.why_not}", *[""] * (len(heads) - 3)])
             continue
-        times = (line.host_us, line.p10_us, line.p90_us, line.device_us, line.floor_us, line.device_to_floor)
+        times = (line.host_us, line.p10_us, line.p90_us, line.device_us)
         cells = [line.shape, line.variant, *(f"{value:.2f}" for value in times if value is not None)]
+        cells += [_digits(line.floor_us), _digits(line.device_to_floor)]
         cells += [f"{line.ratios[name]:.3f}" if name in line.ratios else "-" for name in ratios]
-        say(f"| {' | '.join([*cells, line.nodes])} |")
+        rows.append([*cells, line.nodes])
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 
 
-def show_goals(lines: Sequence[Line]) -> None:
-    """row/tuned against the fastest peer of each shape; with --sweep the candidates from best to worst."""
-    say("")
+def _digits(value: float | None) -> str:
+    """Three digits or all before the point: floors lie between a quarter of a nanosecond and 32 µs."""
+    return "-" if value is None else f"{value:.0f}" if value >= 100 else f"{value:.3g}"
+
+
+def goals(lines: Sequence[Line]) -> list[str]:
+    """row/tuned against the fastest peer of each shape; of a sweep the candidates too, from best to worst."""
+    told = []
     for shape in dict.fromkeys(line.shape for line in lines):
         here = {line.variant: line for line in lines if line.shape == shape and line.host_us is not None}
         tuned = here.get(TUNED)
@@ -383,10 +386,13 @@ def show_goals(lines: Sequence[Line]) -> None:
             ratio = tuned.ratios[fastest.variant]
             verdict = "reached" if ratio <= WITHIN else "MISSED"
             cudnn = f"; cuDNN / tuned {1 / tuned.ratios['cudnn']:.2f}" if "cudnn" in tuned.ratios else ""
-            say(f"{shape}: tuned / fastest ({fastest.variant}) {ratio:.3f}, goal {WITHIN} {verdict}{cudnn}")
+            told.append(
+                f"{shape}: tuned / fastest ({fastest.variant}) {ratio:.3f}, goal {WITHIN} {verdict}{cudnn}"
+            )
         swept = [line for name, line in here.items() if name.startswith(f"{TUNED}/")]
         for line in sorted(swept, key=lambda line: line.host_us or 0):
-            say(f"    {line.variant:28} host {line.host_us:8.2f}   device {line.device_us:8.2f}")
+            told.append(f"    {line.variant:28} host {line.host_us:8.2f}   device {line.device_us:8.2f}")
+    return told
 
 
 if __name__ == "__main__":

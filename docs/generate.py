@@ -3,13 +3,15 @@
     python docs/generate.py           write what is out of date
     python docs/generate.py --check   only name it; exit status 1 when there is any
 
-Parts of README.md and docs/experiments.md stand between `<!-- generated: NAME -->` and `<!-- end -->` and come
-from the recorded runs; the H100 numbers beside them stand in docs/published.csv.
+Parts of README.md, docs/experiments.md and docs/measurements.md stand between `<!-- generated: NAME -->` and
+`<!-- end -->`. They come from the recorded runs, with the H100 numbers of docs/published.csv beside them, and
+from docs/kernels-h200.json, which benchmarks/kernels.py wrote.
 """
 
 from __future__ import annotations
 
 import csv
+import importlib
 import json
 import re
 import sys
@@ -19,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
+sys.path[:0] = [str(ROOT), str(ROOT / "benchmarks")]
 
 from nsight_suite import open_run  # noqa: E402
 from nsight_suite.drawing import draw, write_drawings  # noqa: E402
@@ -28,6 +30,9 @@ from nsight_suite.querying import find_queries  # noqa: E402
 from nsight_suite.reconciliation import reconcile_run  # noqa: E402
 from nsight_suite.reconciliation.table import markdown_table  # noqa: E402
 from nsight_suite.runfolder import RunFolder, write_text  # noqa: E402
+
+# benchmarks/kernels.py, not the folder of kernels.
+kernels: Any = importlib.import_module("kernels")
 
 RECORDED = RunFolder(ROOT / "examples" / "row-h200")
 FIGURES = ("row-completion", "profile-traffic")
@@ -48,7 +53,9 @@ def texts() -> dict[Path, str]:
     text = experiments.read_text(encoding="utf-8")
     for run in sorted((ROOT / "examples").glob("*-h200")):
         text = with_part(text, run.name.removesuffix("-h200"), measured(run))
-    return {**found, experiments: text}
+    measurements = ROOT / "docs" / "measurements.md"
+    kernel_table = with_part(measurements.read_text(encoding="utf-8"), "kernels", measured_kernels())
+    return {**found, experiments: text, measurements: kernel_table}
 
 
 def measured(path: Path) -> str:
@@ -60,6 +67,19 @@ def measured(path: Path) -> str:
     table = _headline(rows) if experiment == "rms" else _beside(rows, _published(experiment))
     run_id = RunFolder(path).read_run()["run_id"]
     return f"{table}\n\nRun `{run_id}`: `python -m nsight_suite.query examples/{path.name} {query}`"
+
+
+def measured_kernels() -> str:
+    """The last table of benchmarks/kernels.py, experiment by experiment, and the goals of row/tuned."""
+    document = json.loads((ROOT / "docs" / "kernels-h200.json").read_text(encoding="utf-8"))
+    lines = [kernels.Line(**line) for line in document["lines"]]
+    parts = []
+    for name in kernels.EXPERIMENTS:
+        of_it = [line for line in lines if line.experiment == name]
+        parts.append(f"### {name}\n\n{kernels.table(of_it)}")
+        if told := kernels.goals(of_it):
+            parts.append("\n".join(f"- {text}" for text in told))
+    return "\n\n".join(parts)
 
 
 def _beside(rows: Iterable[Mapping[str, Any]], published: Mapping[tuple[str, str, str], float]) -> str:

@@ -39,16 +39,15 @@
 //
 // What was tried, the telling part of it. Host completion in µs, medians of 51 rounds on an H200 on 2026-11-30,
 // by `python benchmarks/kernels.py --only row --sweep`, beside what had been predicted; xN is threads per
-// block, where it mattered. The rule's choice stood twice in each table: its medians differed by up to 0.6 %,
-// so what differs by less than 1 % is taken for equal. A * marks what the rule has since been set to; what lost
-// is no longer in this file.
+// block, where it mattered. What stood twice in a table differed by up to 0.6 % in its medians, so what differs
+// by less than 1 % is taken for equal. A * marks what the rule says now; what lost is no longer in this file.
 //
 //     shape        kernel        predicted  measured   copy
-//     1x128        l32q1            7.1       7.33 *   7.05   a
+//     1x128        l32q1            7.1       7.33     7.05   a
 //     32x1024      w4q2             8.3       8.09     7.79   b
 //                  w1q8             8.6       8.17
 //                  w4q2_ls           -        7.99 *
-//     4096x128     l8q4 x128        8.1       7.67 *   7.50   c
+//     4096x128     l8q4 x128        8.1       7.67     7.50   c
 //                  l32q1 x32        8.5       9.70
 //                  l32q1 x256        -        7.67
 //     4096x1024    w1q8            12.5      12.73    12.32   d
@@ -73,6 +72,18 @@
 //
 //     (_s: stores marked alone; _p: persistent, a row's loads in flight while the row before it is stored)
 //
+// And in later runs, of other hours and so with other copies, sums that are counted:
+//
+//     1x128        l32q1             -        7.49    7.25    g
+//                  l32q1_c1         7.29      7.32 *
+//     32x1024      w4q2_ls           -        7.83    7.75
+//                  w4q2_ls_c        7.96      7.82
+//     4096x128     l8q4 x128         -        8.63    8.36    h
+//                  l32q1 x256        -        8.43
+//                  l32q1_c8          -        8.42
+//                  l32q1_c16         -        8.40 *
+//                  l32q1_c32         -        8.57
+//
 //  a  The launch is not quite all. From load to store one dependent chain runs (redux, ex2, five shuffles, rcp),
 //     by its instructions' latencies some 300 clocks, 0.15 µs, and there are 60 instructions to fetch.
 //  b  A fixed part of 7 µs and a serial part were added up where they overlap: from 1 to 8 warps per row all
@@ -87,23 +98,17 @@
 //     MiB. Marks and persistence change nothing beyond noise or lose; nothing of x is left in the cache to gain.
 //  f  Marking stores alone gains nothing, marking both 2 to 3 % at w1q8, w2q4 and w4q2 alike. Eight warps per
 //     row lose 7 % against two, both without marks: a barrier for one load per thread.
+//  g  A warp's sum by one redux in fixed point instead of five shuffles and additions: about 75 clocks with both
+//     conversions against 140, and an address without blockDim some 20 clocks less before the load: 85 clocks
+//     were predicted to give 0.04 µs and gave 0.08 to 0.17. At 32x1024, where the difference is taken before the
+//     multiply-add so that no sum can overflow, it gave nothing, and is out of this file.
+//  h  Fewer blocks were predicted to gain 0.6 ns each, 0.15 µs from 512 to 256, and gained nothing that can be
+//     seen; 128 blocks leave four multiprocessors without one and lose.
 //
-// Against the goal of 1.03 times the fastest peer (paired ratios): reached at 4096x128 (1.02 of the copy),
-// 4096x4096 (1.01 of Triton) and 16384x1024 (0.98 of torch.compile). At 4096x1024 the rule of that day (w1q8) was
-// at 1.031 of the copy and missed it, w4q2_ls is at 1.01. At 32x1024 the rule of that day (w4q2) was at 1.047 and
-// 1.039, w4q2_ls is at 1.029: within it, but as the best of 13 in one run, by less than the noise. Missed at
-// 1x128: 1.039 and 1.033 of the copy in two entries, and Triton is 1 % faster too. What is left at the two small
-// shapes is a launch with arguments and a dependent chain against a memcpy node that has neither. The same copy
-// written as a kernel takes 7.08 and 7.86, so at 1x128 it is the chain more than the launch.
-//
-// To be tried next, for the two small shapes: row_128_w1q1_c and row_1024_w4q2_ls_c. A warp's sum by one redux in
-// fixed point instead of five shuffles and additions: about 75 clocks with both conversions against 140. For
-// 1x128 moreover an address without blockDim, some 20 clocks less before the load; 50 instructions, not 60.
-// Predicted: 7.29 and 7.96, for 85 clocks at 1.98 GHz are 0.04 µs, and 32x1024 has 13 instructions more (the
-// difference is taken before the multiply-add, so that no sum can overflow), which give back some 15 of its 65
-// clocks. That alone does not bring 1x128 within 1.03, and it is as little as the noise: judge by paired rounds.
-// A redux slower than shuffles would refute it. Not tried, for want of a reason: launch attributes (a graph of
-// one node has nothing to overlap with), L2 policies (the bytes are few), fewer parameters (there are two).
+// Against the goal of 1.03 times the fastest peer (paired ratios, four runs in docs/measurements.md): reached at
+// every shape but 32x1024, where a memcpy node is 1 to 5 % faster and the same copy as a kernel is not. Not tried
+// there, for want of a reason: launch attributes (a graph of one node has nothing to overlap with), L2 policies
+// (the bytes are few), fewer parameters (there are two).
 //
 // What stays on the table for the large ones: bulk copies through shared memory (cp.async.bulk), which would free
 // the registers that hold a row in flight. With 48 KB in flight and more, memory and not the number of loads is

@@ -17,8 +17,8 @@
 -- memory_wait_per_issue warps that wait for global memory, per instruction issued
 --
 -- Medians of the pass's workloads; NULL where a counter is missing. Only passes that flush the caches: without a flush ncu's
--- elapsed cycles hold some 200 µs before the kernel. The floor knows no latency and no waves: none can be faster, and none
--- need be as fast.
+-- elapsed cycles hold some 200 µs before the kernel. The floor knows no latency and no waves, nor the artificial reservation of
+-- shared memory, which leaves a multiprocessor one job at a time: none can be faster, and none need be as fast.
 WITH sized AS (
     SELECT
         c.case_id,

@@ -250,14 +250,30 @@ def test_each_tampered_query_and_summary_is_named(run: RunFolder) -> None:
     assert "task_coverage: row 1" in found
     assert "column recorded: summaries/task_coverage.csv says 7, the evidence gives " in found
     assert "session_completion: " not in found
-    notes = check(run, "summaries").notes
-    assert "other version of the query session_completion: the manifest's own text was run" in notes
+    notes = "\n".join(check(run, "summaries").notes)
+    other_version = "other version of the query {}: the manifest's own text was run; this suite's gives {}"
+    assert other_version.format("session_completion", "the same rows") in notes
+    assert other_version.format("host_completion", "the same rows") in notes
 
 
 def _query(query: QueryEntry, sql: str) -> QueryEntry:
     import hashlib
 
     return replace(query, sql=sql, sha256=hashlib.sha256(sql.encode()).hexdigest())
+
+
+def test_a_query_changed_with_its_summary_is_told_to_be_another(run: RunFolder) -> None:
+    """It is no lie, but who reads the name alone takes the minimum for the median."""
+    queries = {query.name: query for query in read_manifest(run.manifest).queries}
+    other = "SELECT case_id, 1 AS tasks FROM variant_case ORDER BY case_order LIMIT 1"
+    (run.summaries / "task_coverage.csv").write_text(f"case_id,tasks\n{run.read_run()['cases'][0]},1\n")
+    queries["task_coverage"] = replace(_query(queries["task_coverage"], other), rows=1)
+    (run.summaries / "more.csv").write_text("n\n1\n")
+    forge(run, edit_manifest(queries=tuple(queries.values())))
+    result = check(run, "summaries")
+    assert [failure.subject for failure in result.failures] == ["summaries/more.csv"]
+    told_of = [note for note in result.notes if "version of the query task_coverage" in note]
+    assert told_of[0].endswith("this suite's gives other rows, so compare the two texts")
 
 
 def test_a_summary_that_lost_a_row_or_its_file_is_named(run: RunFolder) -> None:

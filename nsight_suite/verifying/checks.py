@@ -50,6 +50,11 @@ class Check:
     notes: tuple[str, ...] = ()
 
     @property
+    def in_part(self) -> bool:
+        """Whether something that it compares was missing. That private files are is no lack of a bundle."""
+        return bool(self.missing) and self.name != "files"
+
+    @property
     def state(self) -> str:
         """holds, failed, or not-checked where there was nothing to compare."""
         if self.failures:

@@ -26,6 +26,8 @@ def check(subject: Subject) -> Check:
     found = Findings()
     with found.readable("run.json"):
         info = subject.info
+        if info["state"] != "complete":
+            found.note(f"the run is {info['state']}: not every pass that it was asked for has ended well")
         _protocol(subject, found)
         if subject.manifest:
             _same("manifest.json", subject.manifest, info, (*_RUN, *_MANIFEST_ALONE), found)

@@ -38,6 +38,10 @@ def check(subject: Subject) -> Check:
             found.miss(f"rows of the pass {name}: a report of it was left out")
         for table in tables().values():
             _compare(subject, connection, table, lost, found)
+    known = {f"evidence/{name}.parquet" for name in tables()}
+    for path in subject.files:
+        if path.startswith("evidence/") and path not in known:
+            found.fail(path, "is no table of the evidence: no report gives it")
     return found.as_check(NAME, ABOUT)
 
 

@@ -14,10 +14,10 @@ import numpy as np
 from nsight_suite.protocol import SESSIONS
 from nsight_suite.querying import open_evidence, query_text, run_sql
 from nsight_suite.querying.formats import as_text
+from nsight_suite.verifying.answers import parsed, read_summary
 from nsight_suite.verifying.checks import Check, Findings, Subject
 from nsight_suite.verifying.kernels import kernel_durations
 from nsight_suite.verifying.records import records, whole
-from nsight_suite.verifying.summaries import parsed, read_summary
 
 NAME = "samples"
 ABOUT = "medians and quantiles follow from the raw samples, worked out without SQL"

@@ -44,6 +44,9 @@ def closing_lines(verification: Verification) -> Iterator[str]:
     failed = [check.name for check in verification.checks if check.state == "failed"]
     unchecked = [check.name for check in verification.checks if check.state == "not-checked"]
     yield f"{_VERDICTS[verification.exit_status]}" + (f" Failed: {', '.join(failed)}." if failed else "")
+    in_part = [check.name for check in verification.checks if check.state == "holds" and check.in_part]
+    if in_part:
+        yield f"Checked in part, for what is missing: {', '.join(in_part)}."
     if unchecked:
         yield f"Not checked: {', '.join(unchecked)}."
     if verification.unfinished:

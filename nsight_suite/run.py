@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self, overload
 
 from nsight_suite.errors import UsageError
 from nsight_suite.locking import locked
+from nsight_suite.manifest import update_manifest
 from nsight_suite.runfolder import RunFolder
 from nsight_suite.sources import ExperimentSource, find_run, recorded_runs
 
@@ -145,23 +146,31 @@ class Run:
         self.folder.refuse_ingested("are no cases to draw")
         target = Path(folder) if folder else self.output_path / "figures"
         with self._writing_to(target, "figures"):
-            return write_drawings(draw(self.folder, names, self.experiment), target)
+            written = write_drawings(draw(self.folder, names, self.experiment), target)
+            update_manifest(self.folder, written)
+        return written
 
     def report(self, folder: str | Path | None = None) -> tuple[Path, Path]:
-        """Write report.html and report.md and return their paths."""
-        from nsight_suite.drawing import draw
+        """Write report.html and report.md and return their paths.
+
+        The report of a run that was ingested has neither verdicts nor figures: no experiment declares any.
+        """
+        from nsight_suite.drawing import Drawn, draw
         from nsight_suite.evidence.pinning import of_one_version
         from nsight_suite.reporting import write_report
 
-        self.folder.refuse_ingested("are no verdicts to report")
         target = Path(folder) if folder else self.output_path
 
         def write() -> tuple[Path, Path]:
+            if self.folder.is_ingested():
+                return write_report(self.folder, None, Drawn((), {}), target)
             drawn = draw(self.folder, experiment=self.experiment)
             return write_report(self.folder, self.reconcile(), drawn, target)
 
         with self._writing_to(target, "report"):
-            return of_one_version(self.folder.evidence, write)
+            written = of_one_version(self.folder.evidence, write)
+            update_manifest(self.folder, written)
+        return written
 
     def _writing_to(self, target: Path, doing: str) -> AbstractContextManager[None]:
         """The lock of the run for what is written into it, else that of the folder that is written to."""

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-import base64
 import shlex
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
-from nsight_suite import __version__, protocol
+from nsight_suite import __version__
 from nsight_suite.drawing import Drawing, Drawn
-from nsight_suite.errors import SuiteError
-from nsight_suite.evidence.store import Store
-from nsight_suite.querying import find_query, open_evidence, run_named
-from nsight_suite.reconciliation.findings import AppliedRule, CaseVerdicts, Reconciliation
+from nsight_suite.querying import open_evidence, run_named
+from nsight_suite.reconciliation.findings import (
+    CANNOT_ANSWER,
+    NOT_DECLARED,
+    AppliedRule,
+    CaseVerdicts,
+    Reconciliation,
+)
 from nsight_suite.reconciliation.table import (
     FindingGroup,
     answers,
@@ -26,106 +30,136 @@ from nsight_suite.reconciliation.table import (
     outcome,
 )
 from nsight_suite.reporting.checks import by_kind, summary
-from nsight_suite.reporting.selection import CHECKS, ENVIRONMENT, KEY_TABLES, Shown
-from nsight_suite.reporting.tables import TextTable, text_table
+from nsight_suite.reporting.declared import Declared, declared, made, processes
+from nsight_suite.reporting.files import evidence_files
+from nsight_suite.reporting.ingested import INGESTED_TABLES, MOST_ROWS
+from nsight_suite.reporting.lacking import lacking, state
+from nsight_suite.reporting.linking import LinkedTable, Linker, QueryEvidence, View
+from nsight_suite.reporting.selection import CHECKS, DOUBTS, ENVIRONMENT, KEY_TABLES
+from nsight_suite.reporting.tables import TextTable
 from nsight_suite.runfolder import RunFolder
 from nsight_suite.sources import recorded_runs
 
-_SOURCES = {
-    "capture": "captured by the suite",
-    "reports": "built from reports made elsewhere",
-    "recorded": "a copy of a run that ships with the suite; nothing was measured by whoever wrote this report",
-}
+_MOST_DOUBTS = 200
+# What may stand as it is in a data URI inside of single quotes; a fifth shorter than base64, and readable.
+_PLAIN_IN_URI = ' !"$()*+,-./:;<=>?@_~'
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """The report's first words: a verdict, a sentence, and how many findings stand behind it."""
+    """The report's first words: a verdict, a sentence, and how many findings stand behind it.
+
+    `warning` is of a run that is not complete, else empty.
+    """
 
     verdict: str
     headline: str
     detail: str
+    warning: str
 
 
 @dataclass(frozen=True)
 class ShownFigure:
-    """A figure as it stands in the report: SVG as a data URI, so that nothing is loaded from elsewhere."""
+    """A figure as it stands in the report. `svg` is what follows `data:image/svg+xml,`: nothing is loaded.
+
+    `queries` are those that it reads, by the names under which the evidence page has them.
+    """
 
     name: str
     about: str
     queries: tuple[str, ...]
-    svg_base64: str
+    svg: str
 
 
 @dataclass(frozen=True)
 class Report:
-    """Everything that both forms of a report show."""
+    """Everything that both forms of a report show. Without a reconciliation nothing was judged."""
 
     run_id: str
     run_argument: str
     experiment: str
-    title: str
-    question: str
     suite_version: str
+    declared: Declared
     outcome: Outcome
+    judged: bool
     cases: tuple[CaseVerdicts, ...]
     cells: Mapping[str, Mapping[str, str]]
     doubts: tuple[FindingGroup, ...]
+    doubt_of: Mapping[tuple[str, str], int]
     markdown_verdicts: str
     markdown_doubts: str
     figures: tuple[ShownFigure, ...]
     figures_left_out: Mapping[str, str]
-    tables: tuple[TextTable, ...]
+    tables: tuple[LinkedTable, ...]
     rules: tuple[AppliedRule, ...]
+    unanswered: tuple[tuple[int, FindingGroup], ...]
+    lacking: tuple[str, ...]
+    reader_doubts: tuple[LinkedTable, ...]
     checks_summary: str
     checks: tuple[TextTable, ...]
     environment: tuple[TextTable, ...]
+    files: TextTable
+    queries: Mapping[str, QueryEvidence]
+    views: tuple[View, ...]
     facts: Mapping[str, str]
     processes: Mapping[str, tuple[str, ...]]
 
 
-def gather(run: RunFolder, reconciliation: Reconciliation, drawn: Drawn) -> Report:
-    """Everything that the report of a run shows.
+def gather(run: RunFolder, reconciliation: Reconciliation | None, drawn: Drawn, called: str = "") -> Report:
+    """Everything that the report of a run shows; without a reconciliation for a run that declares no cases.
+
+    `called` stands for the run on command lines, in place of its path.
 
     Raises CannotAnswer when the run holds no evidence at all; what is merely missing is said in its place.
     """
     info = run.read_run()
-    name = str(info["experiment"])
+    name, argument = str(info["experiment"]), called or _run_argument(run)
     store = open_evidence(run, missing_as_empty=True)
-    title, question = _title(run, name)
+    doubts = tuple(grouped(reconciliation)) if reconciliation else ()
+    linker = Linker(store, name, argument)
+    tables = (
+        linker.tables(KEY_TABLES, more={"limits": answers(reconciliation)})
+        if reconciliation
+        else linker.tables(INGESTED_TABLES, most=MOST_ROWS)
+    )
+    checks, environment = (
+        tuple(one.table for one in linker.tables(shown, linked=False)) for shown in (CHECKS, ENVIRONMENT)
+    )
     validation = run_named(store, "validation", name).records()
+    linker.add(("validation", *(source for doubt in doubts for source in doubt.sources)))
+    linker.add_figures(drawn)
     return Report(
         run_id=str(info["run_id"]),
-        run_argument=_run_argument(run),
+        run_argument=argument,
         experiment=name,
-        title=title,
-        question=question,
         suite_version=__version__,
-        outcome=_outcome(reconciliation),
-        cases=reconciliation.cases,
-        cells=cells(reconciliation),
-        doubts=tuple(grouped(reconciliation)),
-        markdown_verdicts=markdown_table(reconciliation),
-        markdown_doubts=markdown_findings(reconciliation),
+        declared=declared(run, name),
+        outcome=_outcome(info, reconciliation),
+        judged=reconciliation is not None,
+        cases=reconciliation.cases if reconciliation else (),
+        cells=cells(reconciliation) if reconciliation else {},
+        doubts=doubts,
+        doubt_of=_doubt_of(doubts),
+        markdown_verdicts=markdown_table(reconciliation) if reconciliation else "",
+        markdown_doubts=markdown_findings(reconciliation) if reconciliation else "",
         figures=tuple(_shown(drawing) for drawing in drawn.drawings),
         figures_left_out=drawn.left_out,
-        tables=_tables(store, KEY_TABLES, name, answers(reconciliation)),
-        rules=reconciliation.rules,
-        checks_summary=summary(validation),
-        checks=(by_kind(validation), *_tables(store, CHECKS, name)),
-        environment=_tables(store, ENVIRONMENT, name),
-        facts=_facts(info),
-        processes=_processes(run, info.get("passes") or ()),
+        tables=tables,
+        rules=reconciliation.rules if reconciliation else (),
+        unanswered=tuple(
+            (place, doubt) for place, doubt in enumerate(doubts, 1) if doubt.verdict == CANNOT_ANSWER
+        ),
+        lacking=lacking(info, store, drawn),
+        reader_doubts=linker.tables(DOUBTS, most=_MOST_DOUBTS, linked=False),
+        checks_summary=summary(validation) if reconciliation else "",
+        checks=(by_kind(validation), *checks) if reconciliation else (),
+        environment=environment,
+        files=evidence_files(run, store),
+        queries=linker.queries,
+        views=linker.views(),
+        facts=made(info),
+        processes=processes(run, info.get("passes") or ()),
     )
-
-
-def _title(run: RunFolder, name: str) -> tuple[str, str]:
-    """The experiment's own words. A run made from foreign reports may come without a protocol."""
-    try:
-        declared = protocol.load(run.protocol)
-    except SuiteError:
-        return name, ""
-    return declared.title, declared.question
 
 
 def _run_argument(run: RunFolder) -> str:
@@ -136,57 +170,34 @@ def _run_argument(run: RunFolder) -> str:
     return shlex.quote(str(path.relative_to(here) if path.is_relative_to(here) else path))
 
 
-def _outcome(reconciliation: Reconciliation) -> Outcome:
+def _outcome(info: Mapping[str, Any], reconciliation: Reconciliation | None) -> Outcome:
+    if reconciliation is None:
+        reports = len(info.get("passes") or ())
+        headline = "Nothing is judged: no experiment declares what these reports should show."
+        return Outcome(
+            NOT_DECLARED, headline, f"Ingested from {reports} report{'s' * (reports != 1)}.", state(info)
+        )
     counts = Counter(finding.verdict for finding in reconciliation.findings)
     told = ", ".join(f"{counts[word]} {word}" for word in ("agree", "explained", "disagree", "cannot-answer"))
     return Outcome(
-        *outcome(reconciliation),
-        f"{len(reconciliation.cases)} cases. Findings: {told}.",
+        *outcome(reconciliation), f"{len(reconciliation.cases)} cases. Findings: {told}.", state(info)
     )
+
+
+def _doubt_of(doubts: Sequence[FindingGroup]) -> dict[tuple[str, str], int]:
+    """The gravest doubt of each case and family, by its place among the doubts, from 1."""
+    places: dict[tuple[str, str], int] = {}
+    for place, doubt in enumerate(doubts, 1):
+        for finding in doubt.findings:
+            if finding.case_id:
+                places.setdefault((finding.case_id, finding.family), place)
+    return places
 
 
 def _shown(drawing: Drawing) -> ShownFigure:
-    queries = tuple(query["name"] for query in drawing.provenance["queries"] if query["name"])
-    return ShownFigure(
-        drawing.source.name, drawing.source.about, queries, base64.b64encode(drawing.svg).decode()
+    queries = tuple(
+        query["name"] or f"{drawing.source.name}.{query['key']}" for query in drawing.provenance["queries"]
     )
-
-
-def _tables(
-    store: Store, shown: Iterable[Shown], experiment: str, bound: Mapping[str, str] | None = None
-) -> tuple[TextTable, ...]:
-    """`bound`: what bounds each case, as judged; the table of limits shows it beside its numbers."""
-    tables = []
-    for one in shown:
-        query = find_query(one.query, experiment)
-        rows = run_named(store, one.query, experiment).records()
-        if one.only_if is not None and not any(map(one.only_if, rows)):
-            continue
-        if bound is not None and one.query == "limits":
-            rows = [{**row, "answer": bound.get(row["case_id"])} for row in rows]
-        about = f"{query.about} {query.notes}".replace("\n", " ").strip()
-        tables.append(text_table(one.title, one.query, about, rows, one.columns, noted=one.noted))
-    return tuple(tables)
-
-
-def _processes(run: RunFolder, order: Sequence[str]) -> dict[str, tuple[str, ...]]:
-    """The command lines of each pass, in the order in which the passes were asked for."""
-    records = run.pass_records()
-    return {
-        name: tuple(shlex.join(map(str, step["argv"])) for step in records[name].get("steps", ()))
-        for name in dict.fromkeys([*order, *records])
-        if name in records
-    }
-
-
-def _facts(info: Mapping[str, Any]) -> dict[str, str]:
-    asked = {
-        "asked for with": shlex.join(map(str, info.get("argv") or ())),
-        "made": str(info.get("created_utc") or ""),
-        "state": str(info.get("state") or ""),
-        "source": _SOURCES.get(str(info.get("source")), ""),
-        "size": "the protocol's quick run" if info.get("quick") else "the whole protocol",
-        "captured by suite version": str(info.get("suite_version") or ""),
-        "protocol, SHA-256": str(info.get("protocol_sha256") or ""),
-    }
-    return {name: value for name, value in asked.items() if value}
+    return ShownFigure(
+        drawing.source.name, drawing.source.about, queries, quote(drawing.svg, safe=_PLAIN_IN_URI)
+    )

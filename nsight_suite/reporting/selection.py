@@ -398,3 +398,18 @@ CHECKS = (
     ),
     Shown("sanitizer", "compute-sanitizer", {"tool": "tool", "errors": "errors", "summary": "its own summary"}),
 )
+
+DOUBTS = (
+    Shown(
+        "findings",
+        "What the readers of the reports could not have",
+        {
+            "code": "code",
+            "pass": "pass",
+            "case_id": "case",
+            "subject": "subject",
+            "reason": "why, and what to do",
+        },
+        only_if=bool,
+    ),
+)

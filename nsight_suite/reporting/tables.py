@@ -62,6 +62,26 @@ def text_table(
     )
 
 
+def in_unit(value: float, unit: str) -> str:
+    """A value in base units as it stands in a column of that unit, the unit added: `7.61 µs`."""
+    factors = {name: factor for scales in _SCALES.values() for factor, name, _ in scales}
+    return f"{_scaled(value, factors[unit])} {unit}" if unit else _text(value)
+
+
+def exact(value: object) -> str:
+    """A value as the evidence holds it: nothing scaled, nothing rounded, NULL where there is none."""
+    match value:
+        case None:
+            return "NULL"
+        case bool():
+            return "true" if value else "false"
+        case list() | tuple():
+            return f"[{', '.join(map(exact, value))}]"
+        case dict():
+            return json.dumps(value, ensure_ascii=False, default=str)
+    return str(value)
+
+
 def _column(name: str, heading: str, values: Sequence[object]) -> tuple[Heading, list[str]]:
     numbers = [value for value in values if isinstance(value, int | float) and not isinstance(value, bool)]
     numeric = bool(numbers) and all(value is None or value in numbers for value in values)

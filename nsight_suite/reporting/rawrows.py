@@ -1,0 +1,131 @@
+"""Reading the raw rows that stand behind the rows of a query, as `behind.py` declares them."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from nsight_suite.evidence.store import Store
+from nsight_suite.querying import query_text, run_sql
+from nsight_suite.reporting.behind import Behind
+from nsight_suite.reporting.strips import Spread, spread, strip
+from nsight_suite.reporting.tables import exact, in_unit
+
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class RawRows:
+    """Raw rows as they are printed, in base units.
+
+    `total` counts them all; `command` gives all where some are left out. `home` is the anchor of another row
+    that shows them, in place of the rows. `strips` are plots, each with what it is of.
+    """
+
+    title: str
+    headings: tuple[str, ...] = ()
+    rows: tuple[tuple[str, ...], ...] = ()
+    total: int = 0
+    command: str = ""
+    home: str = ""
+    strips: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True)
+class Source:
+    """One declaration of raw rows with those of the run, asked for once for all rows of the query."""
+
+    store: Store
+    behind: Behind
+    experiment: str
+    run_argument: str
+    homes: Mapping[tuple[Any, ...], str] = field(default_factory=dict)
+
+    def of(self, row: Row) -> RawRows:
+        """What stands behind one row of the query; behind all of them where there are no keys."""
+        key = tuple(row[name] for name in self.behind.keys)
+        rows = self._by_key.get(key, ())
+        columns = tuple(name for name in self._columns if name not in self.behind.keys)
+        home = self.homes.get(tuple(row[name] for name in self.behind.home_keys or self.behind.keys), "")
+        most = self.behind.most
+        shown = () if home else tuple(tuple(exact(one[name]) for name in columns) for one in rows[:most])
+        return RawRows(
+            title=self.behind.title,
+            headings=columns,
+            rows=shown,
+            total=len(rows),
+            command=self._command(key) if len(rows) > most and not home else "",
+            home=home,
+            strips=() if home else tuple(self._strips(rows)),
+        )
+
+    def spreads(self, row: Row) -> Iterator[tuple[str, Spread]]:
+        """Each column of the query that sums up raw values, with their spread."""
+        rows = self._by_key.get(tuple(row[name] for name in self.behind.keys), ())
+        for column, raw in self.behind.values.items():
+            if values := self._values(rows, raw):
+                yield column, spread(values)
+
+    @cached_property
+    def _text(self) -> str:
+        sql = self.behind.sql
+        text = query_text(sql, self.experiment) if len(sql.split()) == 1 else sql
+        return "\n".join(line for line in text.splitlines() if not line.startswith("--")).strip()
+
+    @cached_property
+    def _records(self) -> list[dict[str, Any]]:
+        return run_sql(self.store, self._text).records()
+
+    @property
+    def _columns(self) -> tuple[str, ...]:
+        return tuple(self._records[0]) if self._records else ()
+
+    @cached_property
+    def _by_key(self) -> dict[tuple[Any, ...], list[Row]]:
+        groups: dict[tuple[Any, ...], list[Row]] = {}
+        for row in self._records:
+            groups.setdefault(tuple(row[name] for name in self.behind.keys), []).append(row)
+        return groups
+
+    def _values(self, rows: Sequence[Row], column: str) -> list[float]:
+        per = self.behind.per
+        return [row[column] / (row[per] if per else 1) for row in rows if row[column] is not None]
+
+    def _strips(self, rows: Sequence[Row]) -> Iterator[tuple[str, str]]:
+        # Where a row is split into parts, its table says it better than ten plots would.
+        wanted = dict.fromkeys(self.behind.values.values())
+        for column in wanted if len(wanted) <= 3 else ():
+            if len(values := self._values(rows, column)) > 1:
+                drawn = strip(values)
+                name = f"{column} / {self.behind.per}" if self.behind.per else column
+                beyond = f", {drawn.beyond} beyond the plot" if drawn.beyond else ""
+                yield f"{name}: {told(spread(values), 'ns')}{beyond}", drawn.svg
+
+    def _command(self, key: Sequence[Any]) -> str:
+        where = " AND ".join(
+            f"{name} IS NOT DISTINCT FROM {_literal(value)}"
+            for name, value in zip(self.behind.keys, key, strict=True)
+        )
+        sql = f"SELECT * FROM ({self._text}) WHERE {where}" if where else self._text
+        return f"python -m nsight_suite.query {self.run_argument} --sql {shlex.quote(sql)}"
+
+
+def told(seen: Spread, unit: str) -> str:
+    """A spread in words: quantiles of many samples, the range of few."""
+    if unit == "ns":
+        low, median, high = (f"{value:.0f} ns" for value in (seen.low, seen.median, seen.high))
+    else:
+        low, median, high = (in_unit(value, unit) for value in (seen.low, seen.median, seen.high))
+    if seen.quantiles:
+        return f"median {median}, p10 {low}, p90 {high}, {seen.samples} samples"
+    return f"median {median}, from {low} to {high}, {seen.samples} samples"
+
+
+def _literal(value: object) -> str:
+    """A key as an SQL literal."""
+    if value is None or isinstance(value, int | float):
+        return exact(value)
+    return "'" + str(value).replace("'", "''") + "'"

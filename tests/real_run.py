@@ -6,9 +6,10 @@ What stands here as secret must never leave the folder: the tests of sharing loo
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import sqlite3
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,11 @@ TOKEN = "hf_planted0123456789"
 HOME = "/home/planted-user"
 SECRETS = (TOKEN, HOME, "planted-host", "planted-user", "planted-call-stack")
 SHAPE = {"nsys": "4096x1024"}
+# What ncu was asked for when the reports in tests/data were made.
+METRICS = (
+    *("dram__bytes_read.sum", "dram__bytes_write.sum", "lts__t_bytes.sum", "gpu__time_duration.sum"),
+    "sm__warps_active.avg.pct_of_peak_sustained_active",
+)
 INVOCATIONS = {"nsys": 5, "ncu": 2, "ncu-warm": 2}
 
 
@@ -36,7 +42,7 @@ def make_real_run(folder: Path) -> RunFolder:
     run = RunFolder(folder)
     source = find_experiment("row")
     run.protocol.parent.mkdir(parents=True)
-    shutil.copyfile(source.protocol, run.protocol)
+    run.protocol.write_text(_asking_for(source.protocol.read_text(encoding="utf-8"), METRICS), encoding="utf-8")
     shutil.copyfile(source.expected, run.expected)
     protocol = load(run.protocol)
     run.reports.mkdir()
@@ -65,6 +71,14 @@ def make_real_run(folder: Path) -> RunFolder:
         },
     )
     return run
+
+
+def _asking_for(protocol: str, metrics: Sequence[str]) -> str:
+    """The protocol's text with other metrics."""
+    asked = re.compile(r"^\[metrics\]\nnames = \[.*?\]$", re.DOTALL | re.MULTILINE)
+    text, found = asked.subn(f"[metrics]\nnames = {json.dumps(list(metrics))}", protocol)
+    assert found == 1
+    return text
 
 
 def write_records(path: Path, records: Iterable[Mapping[str, Any]]) -> None:

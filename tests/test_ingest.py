@@ -94,7 +94,9 @@ def test_their_rows_are_what_the_readers_give(real: Ingested) -> None:
 def test_a_run_of_reports_is_a_run(real: Ingested) -> None:
     assert find_run(real.run.path) == real.run.path
     assert real.run.is_ingested()
-    assert sorted(path.name for path in real.run.path.iterdir()) == ["evidence", "evidence.duckdb", "run.json"]
+    assert sorted(path.name for path in real.run.path.iterdir()) == [
+        *("evidence", "evidence.duckdb", "manifest.json", "run.json")
+    ]
 
 
 def test_provenance_tells_which_file_was_read(real: Ingested) -> None:

@@ -20,13 +20,20 @@ from nsight_suite.runfolder import RunFolder, read_json, write_json
 from nsight_suite.scanning import scan
 from nsight_suite.sharing import Options
 from nsight_suite.sharing import share as share_bundle
+from nsight_suite.sharing.copying import copy_sources
 
 NO_ENVIRONMENT: dict[str, str] = {}
 
 
 def share(run: RunFolder, out: Path, *, environment: dict[str, str], force: bool = False) -> RunFolder:
-    """The run in a folder without figures and report: these are drawn in tests of their own."""
+    """The run in a folder without figures and report: these are drawn in tests of bundles."""
     return share_bundle(run, out, Options(force=force, without=("figures", "report")), environment).run
+
+
+def reduced(run: RunFolder, folder: Path) -> RunFolder:
+    """What a copy's evidence is built from, without what is made of it."""
+    copy_sources(run, RunFolder(folder), without=())
+    return RunFolder(folder)
 
 
 @pytest.fixture
@@ -57,8 +64,8 @@ def test_the_copy_gives_the_same_rows(shared: tuple[RunFolder, RunFolder]) -> No
 def test_the_copy_holds_only_what_may_be_published(shared: tuple[RunFolder, RunFolder]) -> None:
     _, copy = shared
     files = sorted(path.relative_to(copy.path).as_posix() for path in copy.path.rglob("*") if path.is_file())
-    assert [name for name in files if not name.startswith(("evidence/", "passes/"))] == [
-        *("evidence.duckdb", "evidence.sqlite", "protocol/expected.sql", "protocol/protocol.toml"),
+    assert [name for name in files if not name.startswith(("evidence/", "passes/", "summaries/"))] == [
+        *("manifest.json", "protocol/expected.sql", "protocol/protocol.toml", "reconciliation.json"),
         *("reports/ncu-warm.csv", "reports/ncu-warm.jsonl", "reports/ncu.csv", "reports/ncu.jsonl"),
         *("reports/nsys.jsonl", "reports/nsys.sqlite", "reports/sanitize.jsonl"),
         *("reports/sanitize.memcheck.log", "reports/timing.jsonl", "reports/validate.jsonl", "run.json"),
@@ -95,7 +102,7 @@ def test_a_copy_of_a_copy_is_the_same(shared: tuple[RunFolder, RunFolder], tmp_p
     _, copy = shared
     again = share(copy, tmp_path / "again", environment=NO_ENVIRONMENT)
     for path in sorted(copy.path.rglob("*")):
-        if path.is_file() and path.name != "evidence.duckdb":
+        if path.is_file():
             assert (again.path / path.relative_to(copy.path)).read_bytes() == path.read_bytes(), path.name
 
 
@@ -131,7 +138,7 @@ def test_reports_that_were_cut_stay_cut(run: RunFolder, tmp_path: Path) -> None:
     page = (run.reports / "ncu-warm.csv").read_text().splitlines(keepends=True)
     (run.reports / "ncu-warm.csv").write_text("".join([*page[:3], "planted output, foreign\n", *page[3:]]))
     refresh_artifacts(run)
-    copy = share(run, tmp_path / "copy", environment=NO_ENVIRONMENT)
+    copy = reduced(run, tmp_path / "copy")
     with collect(copy) as connection:
         found = connection.execute("SELECT code, subject FROM finding ORDER BY ALL").fetchall()
         complete = connection.execute("SELECT file FROM report WHERE NOT complete ORDER BY 1").fetchall()
@@ -151,7 +158,7 @@ def test_what_stands_beside_a_page_s_rows_is_told_of_the_copy_too(run: RunFolder
     error = f"==ERROR== could not write {HOME}/planted.csv\n"
     page.write_text("".join([error, *lines[:3], ragged, *lines]))
     refresh_artifacts(run)
-    copy = share(run, tmp_path / "copy", environment=NO_ENVIRONMENT)
+    copy = reduced(run, tmp_path / "copy")
     with collect(copy) as connection:
         sql = "SELECT code FROM finding WHERE pass = 'ncu-warm' ORDER BY ALL"
         found = [code for (code,) in connection.execute(sql).fetchall()]
@@ -237,7 +244,7 @@ def test_the_suites_own_names_of_sources_are_no_paths(run: RunFolder, tmp_path: 
     folder.mkdir(parents=True)
     (folder / "fused.sm_90.ptx").write_text('.file 1 "/kernels/row/fused.cu"\n.file 2 "/kernels/common.cuh"\n')
     assert scan([folder]).exit_status == 0
-    copy = share(run, tmp_path / "copy", environment=NO_ENVIRONMENT)
+    copy = reduced(run, tmp_path / "copy")
     assert (copy.reports / "builds" / "validate" / "fused.sm_90.ptx").is_file()
     for other in ("/kernels/row/fused.cu/planted", "/opt/kernels/row/fused.cu", "/kernels/planted"):
         (folder / "fused.sm_90.ptx").write_text(f'.file 1 "{other}"\n')
@@ -259,7 +266,7 @@ def test_an_option_of_a_compiler_tells_nothing_of_a_machine(
         with pytest.raises(SuiteError, match=f"an option of a compiler in the table 'build' holds {what}"):
             share(run, tmp_path / "copy", environment=NO_ENVIRONMENT)
         return
-    copy = share(run, tmp_path / "copy", environment=NO_ENVIRONMENT)
+    copy = reduced(run, tmp_path / "copy")
     assert b"/home/planted" not in b"".join(files_of(copy.path).values())
 
 
@@ -284,6 +291,7 @@ def test_nothing_is_overwritten(run: RunFolder, tmp_path: Path) -> None:
 def test_the_command(run: RunFolder, tmp_path: Path) -> None:
     out = tmp_path / "made" / "copy"
     command = [sys.executable, "-m", "nsight_suite.share", str(run.path), "--out", str(out)]
+    command += ["--without", "figures,report"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     assert str(out) in done.stdout
@@ -313,7 +321,7 @@ def files_of(folder: Path) -> dict[str, bytes]:
 
 def test_of_an_ingested_run_the_evidence_alone_is_copied(ingested: RunFolder, tmp_path: Path) -> None:
     copy = share(ingested, tmp_path / "copy", environment=NO_ENVIRONMENT)
-    assert sorted(path.name for path in copy.path.iterdir()) == ["evidence", "evidence.duckdb", "run.json"]
+    assert sorted(path.name for path in copy.path.iterdir()) == ["evidence", "manifest.json", "run.json"]
     assert files_of(copy.evidence) == files_of(ingested.evidence)
     told = read_json(copy.run_json)
     assert told["passes"] == ["nsys", "ncu"]
@@ -328,9 +336,7 @@ def test_two_copies_of_an_ingested_run_are_the_same_and_can_be_asked(
 ) -> None:
     first = share(ingested, tmp_path / "first", environment=NO_ENVIRONMENT)
     again = share(first, tmp_path / "again", environment=NO_ENVIRONMENT)
-    for name, content in files_of(first.path).items():
-        if name != "evidence.duckdb":
-            assert (again.path / name).read_bytes() == content, name
+    assert files_of(again.path) == files_of(first.path)
     sql = "SELECT count(*) FROM kernel"
     assert open_store(again, sql=sql).connection.execute(sql).fetchall() == [(63,)]
     with pytest.raises(UsageError, match="made by `share`"):

@@ -16,7 +16,10 @@ from sealed_runs import EXAMPLES, VERDICTS, Record, edit_parquet, edit_records, 
 
 from nsight_suite import verify
 from nsight_suite.drawing import draw, write_drawings
+from nsight_suite.ingesting import ingest
 from nsight_suite.manifest import LeftOut, QueryEntry, read_manifest
+from nsight_suite.reconciliation import reconcile_run
+from nsight_suite.reporting import write_report
 from nsight_suite.runfolder import RunFolder, read_json, sha256, write_json
 from nsight_suite.sources import recorded_runs
 from nsight_suite.verifying import CHECKS, Check, Verification, checks, subject_of
@@ -469,6 +472,37 @@ def test_figures_of_another_matplotlib_are_compared_by_what_they_were_drawn_from
     assert result.failures == ()
     assert result.counted["figures compared by their inputs"] == 2
     assert [why for why in result.missing if "drawn with matplotlib 3.0" in why]
+
+
+def test_the_report_of_a_bundle_is_written_again(
+    drawn: tuple[RunFolder, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    original, drawings = drawn
+    run = RunFolder(Path(shutil.copytree(original.path, tmp_path / "jobs")))
+    monkeypatch.setattr(checks, "draw", lambda *_, **__: drawings)
+    judged = reconcile_run(run)
+    monkeypatch.setattr(checks, "reconcile_run", lambda run: judged)
+    for page in write_report(run, judged, drawings, run.path, "."):
+        assert page.is_file()
+    forge(run)
+    result = check(run, "report")
+    assert (result.state, result.counted) == ("holds", {"pages written again": 2})
+    page = run.path / "report.md"
+    line = next(line for line in page.read_text().splitlines() if line.startswith(f"| `{CASE}` "))
+    page.write_text(page.read_text().replace(line, line.replace("agree", "disagree", 1)))
+    forge(run)
+    found = told(run, "report")
+    assert "report.md: line " in found
+    assert "disagree" in found
+    assert "this suite writes" in found
+
+
+def test_an_ingested_run_holds_as_far_as_it_goes(tmp_path: Path) -> None:
+    report = Path(__file__).parent / "data" / "ncu_kernel_raw.csv"
+    run = ingest([report], tmp_path / "run").run
+    results = {name: check(run, name) for name in ("files", "identity", "evidence", "traces", "reconciliation")}
+    assert [one.state for one in results.values()] == ["holds", "holds", *["not-checked"] * 3]
+    assert "its reports stayed where they are" in results["evidence"].missing[0]
 
 
 def test_what_was_published_is_compared() -> None:

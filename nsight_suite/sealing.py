@@ -18,6 +18,7 @@ from nsight_suite.figurefiles import figure_sources
 from nsight_suite.manifest import LeftOut, Manifest, QueryEntry, ViewEntry, assemble, write_manifest
 from nsight_suite.querying import ask_sql, open_evidence, query_text
 from nsight_suite.querying.formats import as_text
+from nsight_suite.reconciliation.judging import hold
 from nsight_suite.reconciliation.witnesses import CASES, PLAIN, QUERIES
 from nsight_suite.reporting.selection import CHECKS, ENVIRONMENT, KEY_TABLES
 from nsight_suite.runfolder import RunFolder, replacing
@@ -62,6 +63,7 @@ def summarise(run: RunFolder, experiment: ExperimentSource | None = None) -> lis
             path.unlink()
     store = open_evidence(run)
     with store.connection:
+        hold(store)
         return [_summarised(run, store, name, sql) for name, sql in queries.items()]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from dataclasses import replace
 
 from nsight_suite.errors import first_line
@@ -54,7 +55,7 @@ def reconcile(evidence: Evidence, run_id: str = "", bounds: Bounds = BOUNDS) -> 
 def gather(store: Store, experiment: str) -> Evidence:
     """Run every query that the families read. A table that cannot be read to its end counts as missing."""
     missing = {**store.missing, **_damaged(store)}
-    _hold(store)
+    hold(store)
     rows = {name: run_named(store, name, experiment).records() for name in QUERIES}
     rows |= {name: run_sql(store, sql).records() for name, sql in PLAIN.items()}
     return Evidence(run_sql(store, CASES).records(), rows, missing)
@@ -75,10 +76,14 @@ def _damaged(store: Store) -> dict[str, str]:
     return damaged
 
 
-def _hold(store: Store) -> None:
-    """Work out once what many queries read. A temporary table goes before the view of its name."""
+def hold(store: Store) -> None:
+    """Work out once what many queries read. A temporary table goes before the view of its name.
+
+    A view that has no answer stays a view, and refuses whoever reads it.
+    """
     for name in _HELD:
-        store.connection.execute(f'CREATE OR REPLACE TEMP TABLE "{name}" AS SELECT * FROM main."{name}"')
+        with suppress(DatabaseError):
+            store.connection.execute(f'CREATE OR REPLACE TEMP TABLE "{name}" AS SELECT * FROM main."{name}"')
 
 
 def _without_folders(message: str) -> str:

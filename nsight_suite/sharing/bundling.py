@@ -146,13 +146,13 @@ def _make(
         copy_sources(run, draft, dropped.keys())
         copied = collect(draft)
     with closing(copied):
+        # First what everything else is made from: a leak there is told before anything is made.
+        secrets, sources = secrets_of_run(run, draft, environment), _files(draft)
+        refuse_leaks(draft, sources, secrets, copied)
         if not run.is_ingested():
             with collect(run) as original:
                 _compare(original, copied)
             write_parquet(copied, draft.evidence)
-        # First what everything else is made from: a leak there is told before anything is drawn.
-        secrets, sources = secrets_of_run(run, draft, environment), _files(draft)
-        refuse_leaks(draft, sources, secrets, copied)
         _derive(draft, options)
         for path in dropped:
             (draft.path / path).unlink(missing_ok=True)

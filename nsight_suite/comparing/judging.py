@@ -35,6 +35,7 @@ def compare_runs(
             )
     if not experiments[0]:
         return compare_loose(a, b, options, repeats)
+    _refuse_unknown(options, a.read_run()["cases"], b.read_run()["cases"])
     again = [read_side(run, with_verdicts=False) for run in repeats]
     return compare_sides(read_side(a), read_side(b), options, again)
 
@@ -42,13 +43,6 @@ def compare_runs(
 def compare_sides(a: Side, b: Side, options: Options, repeats: Sequence[Side] = ()) -> Comparison:
     """A pure function of what two captured runs hold."""
     a, b = _only(a, options.cases), _only(b, options.cases)
-    if unknown := [name for name in options.cases if name not in {*a.cases, *b.cases}]:
-        raise UsageError(
-            f"Neither run has a case '{unknown[0]}'.", f"Cases: {', '.join({**a.cases, **b.cases})}"
-        )
-    variants = dict.fromkeys(case["variant"] for case in a.cases.values())
-    if options.baseline and options.baseline not in variants:
-        raise UsageError(f"Run A has no variant '{options.baseline}'.", f"Its variants: {', '.join(variants)}.")
     doubts = list(doubts_between(a, b, options.allow))
     doubts += _of_repeats(a, repeats)
     rows = judge_times(a, b, repeats, doubts, options)
@@ -58,6 +52,16 @@ def compare_sides(a: Side, b: Side, options: Options, repeats: Sequence[Side] = 
     return Comparison(
         a.told, b.told, options, tuple(one.told.run_id for one in repeats), in_order(doubts), in_table(rows)
     )
+
+
+def _refuse_unknown(options: Options, ours: Sequence[str], theirs: Sequence[str]) -> None:
+    """Before anything is read: whether the cases and the variant that were asked for are those of the runs."""
+    if unknown := [name for name in options.cases if name not in {*ours, *theirs}]:
+        known = ", ".join(dict.fromkeys([*ours, *theirs]))
+        raise UsageError(f"Neither run has a case '{unknown[0]}'.", f"Their cases: {known}")
+    variants = dict.fromkeys(case_id.split(":")[1] for case_id in ours)
+    if options.baseline and options.baseline not in variants:
+        raise UsageError(f"Run A has no variant '{options.baseline}'.", f"Its variants: {', '.join(variants)}.")
 
 
 def _only(side: Side, case_ids: Sequence[str]) -> Side:

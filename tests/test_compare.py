@@ -622,7 +622,7 @@ def capture(
 ) -> Path:
     """An nsys export of forty steps of two kernels, `gemm` of 10 µs and `norm` of 3 µs, scattering by 1 %.
 
-    `slow` makes gemm longer, `swap` the second; of `only` one kernel is run, or both and norm's record is `lost`.
+    `slow` makes gemm longer, `swap` the second; `only` one kernel is run, or both and norm's record is `lost`.
     """
     source, now = random.Random(seed), 1_000
     api, kernels, ranges = [], [], []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shutil
 from collections.abc import Callable
@@ -9,12 +10,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from nsight_suite.evidence import store
-from nsight_suite.manifest import Manifest, files_of_run, read_manifest, write_manifest
+from nsight_suite.evidence.conditions import conditions
+from nsight_suite.evidence.store import Store, bare_connection
+from nsight_suite.manifest import Manifest, QueryEntry, assemble, files_of_run, read_manifest, write_manifest
+from nsight_suite.querying import open_evidence, query_text, run_sql
+from nsight_suite.querying.formats import as_text
 from nsight_suite.reconciliation import reconcile_run
 from nsight_suite.reconciliation.findings import as_data
 from nsight_suite.runfolder import RunFolder, read_json, sha256, write_json
-from nsight_suite.sealing import seal
+from nsight_suite.sealing import views_of_run
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
 RECORDED = EXAMPLES / "jobs-h200"
@@ -32,14 +36,21 @@ def make_sealed(folder: Path) -> RunFolder:
     for made in (run.figures, run.summaries):
         shutil.rmtree(made, ignore_errors=True)
     write_json(folder / VERDICTS, as_data(reconcile_run(run)))
-    manifest = seal(run)
-    kept = tuple(query for query in manifest.queries if query.name in QUERIES)
-    for query in manifest.queries:
-        if query not in kept:
-            (folder / str(query.summary)).unlink(missing_ok=True)
-    write_manifest(run, replace(manifest, queries=kept))
-    forge(run)
+    run.summaries.mkdir()
+    store = open_evidence(run)
+    with store.connection:
+        queries = [summarised(run, name, query_text(name, "jobs"), store) for name in QUERIES]
+    manifest = assemble(run, conditions(run), queries=queries, views=views_of_run(), bundle=True)
+    write_manifest(run, manifest)
     return run
+
+
+def summarised(run: RunFolder, name: str, sql: str, store: Store) -> QueryEntry:
+    """Write what a query gives to summaries/NAME.csv; returns its entry in the manifest."""
+    answer = run_sql(store, sql)
+    (run.summaries / f"{name}.csv").write_text(as_text(answer, "csv"))
+    digest = hashlib.sha256(sql.encode()).hexdigest()
+    return QueryEntry(name, digest, sql, f"summaries/{name}.csv", len(answer.rows))
 
 
 def forge(run: RunFolder, change: Callable[[Manifest], Manifest] = lambda manifest: manifest) -> None:
@@ -63,7 +74,7 @@ def edit_records(path: Path, edit: Callable[[Record], Record | None]) -> None:
 
 def edit_parquet(path: Path, statement: str) -> None:
     """Run `statement` over a file of evidence, as the table `t`."""
-    with store.bare_connection() as connection:
+    with bare_connection() as connection:
         connection.execute(f"CREATE TABLE t AS SELECT * FROM read_parquet('{path}')")
         connection.execute(statement)
         path.unlink()

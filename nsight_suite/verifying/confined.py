@@ -21,7 +21,7 @@ from typing import Any
 
 from nsight_suite.errors import SuiteError, UsageError
 from nsight_suite.runfolder import sha256
-from nsight_suite.unpacking import LIMITS
+from nsight_suite.unpacking import LIMITS, shown
 from nsight_suite.verifying.checks import Check, Verification
 from nsight_suite.verifying.telling import from_data
 
@@ -32,6 +32,7 @@ _START = (
 )
 _WAIT_S = 0.05
 _LOOK_EVERY_S = 1.0
+_MOST_SHOWN = 1000
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,7 @@ class Allowed:
 
 @dataclass
 class _Told:
-    """What the process has told so far."""
+    """What the process has told so far, as the thread that listens to it writes it down."""
 
     run_id: str = ""
     manifest_sha256: str | None = None
@@ -53,6 +54,13 @@ class _Told:
     beginning: str = ""
     error: tuple[str, str] | None = None
     ended: bool = False
+    _heard: int = 0
+
+    def hear(self, each: Callable[[Check], None]) -> None:
+        """Let `each` hear of what it has not heard yet."""
+        while self._heard < len(self.checks):
+            self._heard += 1
+            each(self.checks[self._heard - 1])
 
 
 def verify_confined(
@@ -65,7 +73,6 @@ def verify_confined(
     """Verify a run folder or an archive; `each` hears of every check when it is done.
 
     `outside` is the folder of an experiment outside the project, whose figures are drawn too: its code is run.
-
     Raises UsageError for what is no run or bundle, and SuiteError for one that is refused as a whole.
     """
     asked = {
@@ -79,13 +86,14 @@ def verify_confined(
     with tempfile.TemporaryDirectory(prefix="nsight-suite-verify-", ignore_cleanup_errors=True) as folder:
         why = _run(asked, Path(folder), allowed, told, each)
     if told.error:
-        raise UsageError(*told.error) if not told.checks else SuiteError(*told.error)
+        what, way_out = (shown(text, _MOST_SHOWN) for text in told.error)
+        raise SuiteError(what, way_out) if told.checks else UsageError(what, way_out)
     if why and not told.checks and not told.beginning:
-        raise SuiteError(f"{path.name} could not be opened: {why}.", "It is larger or other than any run is.")
+        raise SuiteError(f"{shown(path.name)} could not be opened: {shown(why)}.", "No run is like that.")
     if why and told.beginning:
         about = "it was not done when the verification was ended"
         told.checks.append(Check(told.beginning, about, missing=(why,)))
-        each(told.checks[-1])
+        told.hear(each)
     unfinished = f"Not all checks were made: {why}." if why else ""
     return Verification(path.name, told.run_id, told.manifest_sha256, archive, tuple(told.checks), unfinished)
 
@@ -98,42 +106,40 @@ def _run(
     each: Callable[[Check], None],
 ) -> str:
     """Start the process and listen to it. Why it was ended, or empty when it ended by itself."""
-    process = subprocess.Popen(
-        [sys.executable, "-P", "-c", _START, str(Path(__file__).resolve().parents[2]), json.dumps(asked)],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        env={**os.environ, "TMPDIR": str(folder), "MPLBACKEND": "agg"},
-        cwd=folder,
-        start_new_session=True,
-    )
-    assert process.stdout
-    assert process.stderr
-    errors: list[bytes] = []
-    listeners = [
-        Thread(target=_listen, args=(process.stdout, told, each), daemon=True),
-        Thread(target=lambda stream: errors.append(stream.read()[-2000:]), args=(process.stderr,), daemon=True),
-    ]
+    errors = folder / "errors"
+    with errors.open("wb") as sink:
+        process = subprocess.Popen(
+            [sys.executable, "-P", "-c", _START, str(Path(__file__).resolve().parents[2]), json.dumps(asked)],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=sink,
+            env={**os.environ, "TMPDIR": str(folder), "MPLBACKEND": "agg"},
+            cwd=folder,
+            start_new_session=True,
+        )
+    listener = Thread(target=_listen, args=(process.stdout, told), daemon=True)
+    listener.start()
     try:
-        for listener in listeners:
-            listener.start()
-        why = _watch(process, folder, allowed)
+        why = _watch(process, folder, allowed, lambda: told.hear(each))
     finally:
         _end(process)
-        for listener in listeners:
-            listener.join()
+        listener.join()
+    told.hear(each)
     if why or told.ended:
         return why
     if process.returncode in (-signal.SIGKILL, -signal.SIGABRT, -signal.SIGSEGV, -signal.SIGBUS):
         return "its process died, most likely for want of memory"
-    last = b"".join(errors).decode(errors="replace").strip().splitlines()
+    last = errors.read_bytes()[-_MOST_SHOWN:].decode(errors="replace").strip().splitlines()
     return f"its process ended with the status {process.returncode}" + (f" ({last[-1]})" if last else "")
 
 
-def _watch(process: subprocess.Popen[bytes], folder: Path, allowed: Allowed) -> str:
+def _watch(
+    process: subprocess.Popen[bytes], folder: Path, allowed: Allowed, meanwhile: Callable[[], None]
+) -> str:
     begun = looked = time.monotonic()
     while process.poll() is None:
         time.sleep(_WAIT_S)
+        meanwhile()
         now = time.monotonic()
         if now - begun > allowed.seconds:
             return f"it took more than {allowed.seconds:g} s"
@@ -160,7 +166,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
         process.wait()
 
 
-def _listen(stream: Any, told: _Told, each: Callable[[Check], None]) -> None:
+def _listen(stream: Any, told: _Told) -> None:
     for line in stream:
         try:
             message: Mapping[str, Any] = json.loads(line)
@@ -173,7 +179,6 @@ def _listen(stream: Any, told: _Told, each: Callable[[Check], None]) -> None:
                 told.beginning = name
             case {"check": data}:
                 told.checks.append(from_data(data))
-                each(told.checks[-1])
             case {"error": [what, way_out]}:
                 told.error = (what, way_out)
                 told.ended = True

@@ -13,7 +13,7 @@ from real_run import HOME, SECRETS, TOKEN, make_real_run, refresh_artifacts
 from nsight_suite.errors import SuiteError, UsageError
 from nsight_suite.evidence.build import build, collect
 from nsight_suite.evidence.ingested import rebuild
-from nsight_suite.evidence.store import open_store
+from nsight_suite.evidence.store import empty_store, open_store
 from nsight_suite.evidence.tables import tables
 from nsight_suite.ingesting import ingest
 from nsight_suite.runfolder import RunFolder, read_json, write_json
@@ -21,6 +21,7 @@ from nsight_suite.scanning import scan
 from nsight_suite.sharing import Options
 from nsight_suite.sharing import share as share_bundle
 from nsight_suite.sharing.copying import copy_sources
+from nsight_suite.sharing.secrecy import refuse_leaks, secrets_of_run
 
 NO_ENVIRONMENT: dict[str, str] = {}
 
@@ -119,15 +120,17 @@ def test_a_copy_can_be_built_again(shared: tuple[RunFolder, RunFolder], tmp_path
 
 
 @pytest.mark.parametrize("state", ["running", "incomplete"])
-def test_a_run_that_is_not_complete_is_refused_unless_forced(
-    run: RunFolder, tmp_path: Path, state: str
-) -> None:
+def test_a_run_that_is_not_complete_is_refused(run: RunFolder, tmp_path: Path, state: str) -> None:
     write_json(run.run_json, {**read_json(run.run_json), "state": state})
     with pytest.raises(UsageError, match=state):
         share(run, tmp_path / "copy", environment=NO_ENVIRONMENT)
     assert not (tmp_path / "copy").exists()
+
+
+def test_a_run_that_is_not_complete_is_shared_when_forced(run: RunFolder, tmp_path: Path) -> None:
+    write_json(run.run_json, {**read_json(run.run_json), "state": "incomplete"})
     copy = share(run, tmp_path / "copy", force=True, environment=NO_ENVIRONMENT)
-    assert read_json(copy.run_json)["state"] == state
+    assert read_json(copy.run_json)["state"] == read_json(copy.manifest)["state"] == "incomplete"
 
 
 def test_reports_that_were_cut_stay_cut(run: RunFolder, tmp_path: Path) -> None:
@@ -228,15 +231,26 @@ def test_the_run_s_own_path_is_found(run: RunFolder, tmp_path: Path) -> None:
     ],
 )
 def test_what_a_build_tells_of_a_machine_is_refused_by_the_files_name(
-    run: RunFolder, tmp_path: Path, name: str, text: str, what: str
+    tmp_path: Path, name: str, text: str, what: str
 ) -> None:
+    path = tmp_path / "reports" / "builds" / "validate" / name
+    path.parent.mkdir(parents=True)
+    path.write_text(f"first\n{text}\n")
+    with (
+        empty_store() as evidence,
+        pytest.raises(SuiteError, match=f"reports/builds/validate/{name} holds {what}") as caught,
+    ):
+        refuse_leaks(RunFolder(tmp_path), [path], [], evidence)
+    assert "planted" not in str(caught.value)
+
+
+def test_a_copy_with_such_a_build_is_not_kept(run: RunFolder, tmp_path: Path) -> None:
     folder = run.reports / "builds" / "validate"
     folder.mkdir(parents=True)
-    (folder / name).write_text(f"first\n{text}\n")
-    with pytest.raises(SuiteError, match=f"reports/builds/validate/{name} holds {what}") as caught:
+    (folder / "fused.cu").write_text('#include "/data/planted/x.cuh"\n')
+    with pytest.raises(SuiteError, match=r"reports/builds/validate/fused\.cu holds an absolute path"):
         share(run, tmp_path / "copy", environment=NO_ENVIRONMENT)
-    assert "planted" not in str(caught.value)
-    assert not (tmp_path / "copy").exists()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["run"]
 
 
 def test_the_suites_own_names_of_sources_are_no_paths(run: RunFolder, tmp_path: Path) -> None:
@@ -270,9 +284,13 @@ def test_an_option_of_a_compiler_tells_nothing_of_a_machine(
     assert b"/home/planted" not in b"".join(files_of(copy.path).values())
 
 
-def test_what_the_evidence_says_by_design_is_no_secret(run: RunFolder, tmp_path: Path) -> None:
+def test_what_the_evidence_says_by_design_is_no_secret(shared: tuple[RunFolder, RunFolder]) -> None:
+    _, copy = shared
     harmless = {"GPU": "NVIDIA H200", "LANG": "en_US.UTF-8", "VERSION": "12345678", "SHORT": "row"}
-    assert share(run, tmp_path / "copy", environment=harmless).run_json.is_file()
+    with open_store(copy).connection as evidence:
+        secrets = secrets_of_run(copy, copy, harmless)
+        assert any(secret.text == "NVIDIA H200" for secret in secrets)
+        refuse_leaks(copy, [copy.manifest, copy.reports / "timing.jsonl"], secrets, evidence)
 
 
 # -- places ----------------------------------------------------------------------------------------

@@ -21,11 +21,12 @@ from synthetic_run import Rows, make_run
 from tiny_export import Call, Kernel, Range, Table, make_export
 
 from nsight_suite.compare import main
-from nsight_suite.comparing import Comparison, Options, Row, compare_runs, showing
+from nsight_suite.comparing import Comparison, Options, Row, showing
 from nsight_suite.comparing.deciding import Job, decide
 from nsight_suite.comparing.drift import between_halves, moved, noise_of, pooled
 from nsight_suite.comparing.intervals import apart, median_law, paired, sign_rank
 from nsight_suite.comparing.judging import compare_sides
+from nsight_suite.comparing.loose import Loose, compare_loose, read_loose
 from nsight_suite.comparing.series import Series
 from nsight_suite.comparing.sides import Side, read_side
 from nsight_suite.errors import CannotAnswer, UsageError
@@ -33,6 +34,7 @@ from nsight_suite.ingesting import ingest
 from nsight_suite.runfolder import RunFolder, read_json, write_json
 from nsight_suite.sources import data_root
 
+DATA = Path(__file__).parent / "data"
 LARGE = "row:fused:graph:4096x4096"
 STAGED, CUDNN = "row:staged:graph:4096x4096", "row:cudnn:graph:4096x4096"
 SMALL = "row:fused:graph:32x1024"
@@ -436,6 +438,7 @@ def test_missing_and_new_cases_are_named(side: Side) -> None:
     assert found(compared(side, fewer), "missing") == [("completion", LARGE)]
     assert found(compared(fewer, side), "new") == [("completion", LARGE)]
     assert compared(side, fewer).exit_status() == 0
+    assert showing.as_table(compared(side, fewer), ["regressed"]).endswith("Not judged: 1 missing.\n")
     assert compared(side, fewer).exit_status(["regressed", "missing"]) == 1
     # Its neighbours no longer had the same order.
     assert row_of(compared(side, fewer), "completion", STAGED).how == "bootstrap of 21 and 21"
@@ -641,55 +644,73 @@ def capture(
 
 
 @pytest.fixture(scope="module")
-def loose(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., RunFolder]:
-    """Ingested runs of such captures, each made once."""
+def loose(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Loose]:
+    """What a comparison reads of ingested runs of such captures, each made once."""
 
     @cache
-    def run(seed: int, **options: Any) -> RunFolder:
+    def run(seed: int, **options: Any) -> Loose:
         folder = tmp_path_factory.mktemp("loose")
-        return ingest([capture(folder / "app.sqlite", seed, **options)], folder / "run").run
+        return read_loose(ingest([capture(folder / "app.sqlite", seed, **options)], folder / "run").run)
 
     return run
 
 
-def test_kernels_and_ranges_of_loose_reports_are_compared(loose: Callable[..., RunFolder]) -> None:
+def test_kernels_and_ranges_of_loose_reports_are_compared(loose: Callable[..., Loose]) -> None:
     a, b, slow = loose(1), loose(2), loose(3, slow=1.1)
-    same = compare_runs(a, b)
+    same = compare_loose(a, b, Options())
     assert {row.verdict for row in same.rows} == {"within-noise", "unchanged"}
     assert same.exit_status() == 0
-    changed = compare_runs(a, slow)
+    changed = compare_loose(a, slow, Options())
     assert found(changed, "regressed") == [("kernel", "gemm"), ("range", "step")]
     row = row_of(changed, "kernel", "gemm")
     assert (row.how, row.queries) == ("40 paired", ("kernel_summary",))
     assert row.factor == pytest.approx(1.1, rel=0.01)
     assert changed.exit_status() == 1
-    assert row_of(compare_runs(a, b, None, [slow]), "kernel", "gemm").noise_from == "repeats"
+    assert row_of(compare_loose(a, b, Options(), [slow]), "kernel", "gemm").noise_from == "repeats"
 
 
-def test_reports_that_ran_kernels_in_another_order_do_not_pair(loose: Callable[..., RunFolder]) -> None:
-    row = row_of(compare_runs(loose(1), loose(2, slow=1.1, swap=True)), "kernel", "gemm")
+def test_reports_that_ran_kernels_in_another_order_do_not_pair(loose: Callable[..., Loose]) -> None:
+    row = row_of(compare_loose(loose(1), loose(2, slow=1.1, swap=True), Options()), "kernel", "gemm")
     assert (row.verdict, row.how) == ("regressed", "bootstrap of 40 and 40")
 
 
-def test_loose_reports_of_two_models_are_not_compared(loose: Callable[..., RunFolder]) -> None:
+def test_loose_reports_of_two_models_are_not_compared(loose: Callable[..., Loose]) -> None:
     a, b = loose(1, gpu="NVIDIA H200"), loose(2, gpu="NVIDIA H100")
-    comparison = compare_runs(a, b)
+    comparison = compare_loose(a, b, Options())
     assert {row.reasons for row in comparison.rows} == {"device"}
     assert comparison.exit_status() == 2
-    assert compare_runs(a, b, Options(allow=frozenset({"device"}))).exit_status() == 0
+    assert compare_loose(a, b, Options(allow=frozenset({"device"}))).exit_status() == 0
 
 
-def test_a_kernel_that_left_no_record_is_not_missing(loose: Callable[..., RunFolder]) -> None:
+def test_a_kernel_that_left_no_record_is_not_missing(loose: Callable[..., Loose]) -> None:
     a, silent, one = loose(1), loose(2, lost=True), loose(3, only="gemm")
-    row = row_of(compare_runs(a, silent), "kernel", "norm")
+    row = row_of(compare_loose(a, silent, Options()), "kernel", "norm")
     assert (row.verdict, row.reasons) == ("incomparable", "launches-without-records")
-    assert row_of(compare_runs(a, one), "kernel", "norm").verdict == "missing"
-    assert row_of(compare_runs(one, a), "kernel", "norm").verdict == "new"
+    assert row_of(compare_loose(a, one, Options()), "kernel", "norm").verdict == "missing"
+    assert row_of(compare_loose(one, a, Options()), "kernel", "norm").verdict == "new"
 
 
-def test_loose_reports_have_no_cases(loose: Callable[..., RunFolder], synthetic_run: RunFolder) -> None:
-    a = loose(1)
+def test_what_a_comparison_of_loose_reports_leaves_out_is_told(
+    loose: Callable[..., Loose], tmp_path: Path
+) -> None:
+    reports = [capture(tmp_path / "app.sqlite", 2), DATA / "ncu_kernel_raw.csv"]
+    both = read_loose(ingest(reports, tmp_path / "run").run)
+    comparison = compare_loose(loose(1), both, Options(), [loose(2, gpu="NVIDIA H100")])
+    told = {doubt.code: doubt.told for doubt in comparison.doubts}
+    assert told["not-compared"] == "Only reports of nsys tell times; left out: ncu_kernel_raw."
+    assert told["doubtful-repeat"].startswith("a repeat of A has another model of GPU")
+
+
+def test_loose_reports_have_no_cases(loose: Callable[..., Loose]) -> None:
     with pytest.raises(UsageError, match="no variants and no cases"):
-        compare_runs(a, a, Options(baseline="fused"))
-    with pytest.raises(UsageError, match="one of loose reports"):
-        compare_runs(synthetic_run, a)
+        compare_loose(loose(1), loose(1), Options(baseline="fused"))
+
+
+def test_the_command_takes_ingested_runs_but_not_beside_captured_ones(
+    synthetic_run: RunFolder, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = ingest([capture(tmp_path / "app.sqlite", 1)], tmp_path / "run").run
+    assert main([str(run.path), str(run.path)]) == 0
+    assert "· undeclared: Nothing declares that both reports are of the same program" in capsys.readouterr().out
+    assert main([str(run.path), str(synthetic_run.path)]) == 2
+    assert "is a run of loose reports" in capsys.readouterr().err

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from nsight_suite.comparing.conditions import REASONS, doubts_between, in_order, remark
 from nsight_suite.comparing.counted import judge_counts
-from nsight_suite.comparing.loose import compare_loose
+from nsight_suite.comparing.loose import compare_loose, read_loose
 from nsight_suite.comparing.results import Comparison, Doubt, Options, Row, in_table
 from nsight_suite.comparing.sides import Side, read_side
 from nsight_suite.comparing.timing import judge_times, moved_together
@@ -34,7 +34,7 @@ def compare_runs(
                 "Only runs of one experiment can be compared. Each by itself: query RUN host_completion.",
             )
     if not experiments[0]:
-        return compare_loose(a, b, options, repeats)
+        return compare_loose(read_loose(a), read_loose(b), options, [read_loose(run) for run in repeats])
     _refuse_unknown(options, a.read_run()["cases"], b.read_run()["cases"])
     again = [read_side(run, with_verdicts=False) for run in repeats]
     return compare_sides(read_side(a), read_side(b), options, again)

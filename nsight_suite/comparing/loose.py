@@ -86,25 +86,29 @@ class Report:
 
 @dataclass(frozen=True)
 class Loose:
-    """A run made of reports; those of nsys, by name."""
+    """A run made of reports: those of nsys, by name, and the names of the others."""
 
     info: Mapping[str, Any]
     gpus: Sequence[QueryRow]
     reports: Mapping[str, Report]
+    others: tuple[str, ...]
 
 
-def compare_loose(a: RunFolder, b: RunFolder, options: Options, repeats: Sequence[RunFolder]) -> Comparison:
-    """Compare two runs that no experiment declares.
+def compare_loose(ours: Loose, theirs: Loose, options: Options, more: Sequence[Loose] = ()) -> Comparison:
+    """A pure function of what two runs of reports hold; `more` are repeats of the first.
 
-    Raises UsageError for options that need cases, CannotAnswer when a run holds no evidence or no nsys report.
+    Raises UsageError for options that need cases.
     """
     if options.baseline or options.cases:
         raise UsageError(
             "Loose reports have no variants and no cases.",
-            "Leave --baseline and --case away, or compare captures.",
+            "Leave --baseline and --case away, or compare captured runs.",
         )
-    ours, theirs, *more = (read_loose(run) for run in (a, b, *repeats))
     doubts = [*run_doubts(ours.info, theirs.info, options.allow), remark("undeclared", _UNDECLARED)]
+    if others := sorted({*ours.others, *theirs.others}):
+        doubts.append(
+            remark("not-compared", f"Only reports of nsys tell times; left out: {', '.join(others)}.")
+        )
     rows: list[Row] = []
     jobs: list[Job] = []
     for name, before, after in _matched(ours, theirs):
@@ -113,6 +117,11 @@ def compare_loose(a: RunFolder, b: RunFolder, options: Options, repeats: Sequenc
             continue
         doubts += _doubts_of(name, before, after, options.allow)
         again = [report for repeat in more if (report := _like(repeat, name))]
+        for report in again:
+            against = [doubt for doubt in _doubts_of(name, before, report, ()) if doubt.blocks]
+            doubts += [
+                remark("doubtful-repeat", f"a repeat of A has {doubt.told}", [name]) for doubt in against
+            ]
         for found in _compared(name, before, after, again, doubts):
             if isinstance(found, Job):
                 jobs.append(found)
@@ -156,7 +165,8 @@ def read_loose(run: RunFolder) -> Loose:
         )
     if not reports:
         raise CannotAnswer(f"{run.path} holds no nsys report, so no times of kernels.", "Ask it: query --list")
-    return Loose(run.read_run(), gpus, reports)
+    others = tuple(row["pass"] for row in completeness if row["pass"] not in reports)
+    return Loose(run.read_run(), gpus, reports, others)
 
 
 def _series(rows: Sequence[QueryRow], name: str, order: str) -> dict[str, Series]:

@@ -168,7 +168,12 @@ def _feet(comparison: Comparison, fail_on: Sequence[str]) -> str:
 def _outcome(comparison: Comparison, fail_on: Sequence[str]) -> str:
     match comparison.exit_status(fail_on):
         case 0:
-            return f"Nothing {' or '.join(fail_on)}."
+            counts = comparison.counts()
+            unjudged = [
+                f"{counts[verdict]} {verdict}" for verdict in (INCOMPARABLE, MISSING) if verdict in counts
+            ]
+            told = f" Not judged: {', '.join(unjudged)}." if unjudged else ""
+            return f"Nothing {' or '.join(fail_on)}.{told}"
         case 1:
             found = [
                 f"{count} {verdict}" for verdict, count in comparison.counts().items() if verdict in fail_on

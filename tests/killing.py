@@ -1,0 +1,201 @@
+"""Kill a process at every call that changes a folder, look at what it leaves, and do the same again.
+
+A process of its own, since it forks, which one with threads must not do.
+
+python killing.py OPERATION FOLDER STEP    # strikes every STEP-th call; prints what was found, as JSON
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import sys
+import traceback
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+from faults import faults, killed
+from tiny_export import Kernel, make_export
+
+from nsight_suite.drawing import Drawing, Drawn, write_drawings
+from nsight_suite.evidence import build, sqlite, store, tables
+from nsight_suite.evidence.store import empty_store, insert_rows, open_store
+from nsight_suite.figurefiles import FigureSource
+from nsight_suite.ingesting import ingest
+from nsight_suite.locking import locked
+from nsight_suite.runfolder import RunFolder, write_json
+from nsight_suite.sharing import Options, share
+from nsight_suite.sharing.bundling import PARTS
+
+TABLES = ("kernel", "sync")
+ROWS = {"old": 1, "new": 2}
+
+
+def drawn(text: str) -> Drawn:
+    """A figure whose pictures are a few bytes."""
+    source = FigureSource("plain", Path("plain.py"), "A figure.", None, {}, lambda _: None)  # type: ignore[arg-type,return-value]
+    return Drawn((Drawing(source, f"svg {text}".encode(), f"png {text}".encode(), {"text": text}),), {})
+
+
+def evidence(folder: Path, text: str) -> None:
+    """As many rows in two tables as stand for `text`; no other table, which would tell nothing more."""
+    few = {name: tables.tables()[name] for name in TABLES}
+    with locked(folder / "run", "evidence"), empty_store() as connection, ExitStack() as patched:
+        for table in TABLES:
+            insert_rows(connection, table, [{"pass": "nsys"}] * ROWS[text])
+        for module in (store, sqlite):
+            patched.enter_context(mock.patch.object(module, "tables", return_value=few))
+        patched.enter_context(mock.patch.object(build, "write_duckdb"))
+        build.write(connection, RunFolder(folder / "run"))
+
+
+def evidence_is_whole(folder: Path) -> str:
+    sql = "SELECT (SELECT count(*) FROM kernel), (SELECT count(*) FROM sync)"
+    opened = store.open_store(RunFolder(folder / "run"), sql=sql)
+    assert opened.missing == {}
+    ((kernels, syncs),) = opened.connection.execute(sql).fetchall()
+    assert kernels == syncs
+    return "new" if kernels == ROWS["new"] else "old"
+
+
+def figures(folder: Path, text: str) -> None:
+    with locked(folder, "figures"):
+        write_drawings(drawn(text), folder / "figures")
+
+
+def figures_are_whole(folder: Path) -> str:
+    found = {path.name: path.read_text() for path in (folder / "figures").iterdir() if path.name[0] != "."}
+    text = json.loads(found["plain.provenance.json"])["text"]
+    assert all(
+        content in (f"{kind} old", f"{kind} new")
+        for kind in ("svg", "png")
+        for content in [found[f"plain.{kind}"]]
+    )
+    return text
+
+
+def record(folder: Path, text: str) -> None:
+    write_json(folder / "passes" / "nsys.json", {"state": text})
+
+
+def record_is_whole(folder: Path) -> str:
+    return str(json.loads((folder / "passes" / "nsys.json").read_text())["state"])
+
+
+def ingested(folder: Path, text: str) -> None:
+    export = folder / "r.sqlite"
+    if text == "old":
+        make_export(export, kernels=[Kernel("k", 1, 2, 1)])
+    elif not (folder / "run").exists():
+        ingest([export], folder / "run")
+
+
+def ingested_is_whole(folder: Path) -> str:
+    if not (folder / "run").exists():
+        return "old"
+    opened = open_store(RunFolder(folder / "run"))
+    assert opened.missing == {}
+    assert opened.rows("SELECT name FROM kernel") == [{"name": "k"}]
+    assert RunFolder(folder / "run").read_run()["state"] == "complete"
+    return "new"
+
+
+def shared(folder: Path, text: str) -> None:
+    if text == "old":
+        ingested(folder, "old")
+        ingested(folder, "new")
+    elif not (folder / "bundle").exists():
+        share(RunFolder(folder / "run"), folder / "bundle", Options(without=PARTS), {})
+
+
+def shared_is_whole(folder: Path) -> str:
+    if not (folder / "bundle").exists():
+        return "old"
+    bundle = RunFolder(folder / "bundle")
+    assert open_store(bundle).missing == {}
+    assert json.loads(bundle.manifest.read_text())["run_id"]
+    return "new"
+
+
+@dataclass(frozen=True)
+class Operation:
+    """What is done first with "old" and then with "new", and what tells which of them is there, whole."""
+
+    do: Callable[[Path, str], None]
+    whole: Callable[[Path], str]
+
+
+OPERATIONS = {
+    "evidence": Operation(evidence, evidence_is_whole),
+    "figures": Operation(figures, figures_are_whole),
+    "record": Operation(record, record_is_whole),
+    "ingest": Operation(ingested, ingested_is_whole),
+    "share": Operation(shared, shared_is_whole),
+}
+
+
+def in_child(work: Callable[[], object]) -> tuple[int, str]:
+    """How a process ends that does this, by signal (negative) or status, and what it prints."""
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(reader)
+        for stream in (1, 2):
+            os.dup2(writer, stream)
+        try:
+            print(work(), flush=True)
+            os._exit(0)
+        except BaseException:
+            traceback.print_exc()
+            os._exit(1)
+    os.close(writer)
+    with os.fdopen(reader) as told:
+        text = told.read()
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), text.strip()
+
+
+def struck(operation: Operation, folder: Path, number: int) -> None:
+    with faults(number, killed, taking=True):
+        operation.do(folder, "new")
+
+
+def looked_at(operation: Operation, folder: Path, number: int) -> dict[str, Any]:
+    """What a process leaves that was killed in place of its `number`-th call, and what the next makes of it."""
+    ended, told = in_child(lambda: struck(operation, folder, number))
+    return {
+        "call": number,
+        "ended": ended,
+        "told": told if ended > 0 else "",
+        "state": in_child(lambda: operation.whole(folder)),
+        "hidden": sorted(path.name for path in folder.rglob(".*")),
+        "again": in_child(lambda: operation.do(folder, "new")),
+        "after": in_child(lambda: operation.whole(folder)),
+        "left": sorted(path.name for path in folder.rglob(".*")),
+    }
+
+
+def main(name: str, place: Path, step: int) -> int:
+    operation, found = OPERATIONS[name], []
+    old = place / "old"
+    old.mkdir()
+    assert in_child(lambda: operation.do(old, "old")) == (0, "None")
+    for number in count(1, step):
+        folder = place / str(number)
+        shutil.copytree(old, folder)
+        found.append(looked_at(operation, folder, number))
+        shutil.rmtree(folder)
+        if found[-1]["ended"] != -signal.SIGKILL:
+            break
+    print(json.dumps(found))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1], Path(sys.argv[2]), int(sys.argv[3])))

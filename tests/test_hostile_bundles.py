@@ -23,9 +23,9 @@ from nsight_suite.errors import SuiteError, UsageError
 from nsight_suite.manifest import LeftOut, QueryEntry, assemble, write_manifest
 from nsight_suite.runfolder import RunFolder, read_json, write_json
 from nsight_suite.unpacking import LIMITS, look_over, shown, unpack
-from nsight_suite.verifying import CHECKS, Check, rebuilt, subject_of, summaries
+from nsight_suite.verifying import CHECKS, Check, Failure, Verification, rebuilt, subject_of, summaries
 from nsight_suite.verifying.confined import Allowed, verify_confined
-from nsight_suite.verifying.telling import check_lines
+from nsight_suite.verifying.telling import check_lines, closing_lines
 
 ESCAPE = "\x1b[2J\x1b]0;owned\x07"
 FOREVER = "WITH RECURSIVE t(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM t) SELECT max(n) AS n FROM t"
@@ -295,13 +295,18 @@ def test_sql_of_a_stranger_reads_nothing_but_the_evidence(run: RunFolder, tmp_pa
     assert "forever: was still running after 0.3 s" in found
     assert "the secret" not in found
     assert not target.exists()
-    assert ESCAPE not in "\n".join(check_lines(check))
 
 
 def test_what_is_printed_obeys_nobody() -> None:
     assert shown(f"a{ESCAPE}b\n\u202ec\u2028d") == r"a\x1b[2J\x1b]0;owned\x07b\n\u202ec\u2028d"
     assert shown("é ✓ <b>'\"</b>") == "é ✓ <b>'\"</b>"
     assert shown("x" * 1000, 10) == "xxxxxxxxxx…"
+    failure = Failure(f"reports/{ESCAPE}", f"was changed\n{ESCAPE}")
+    check = Check("files", "all", {"files": 1}, (failure,), (ESCAPE,), (ESCAPE,))
+    lines = list(check_lines(check))
+    lines += closing_lines(Verification(ESCAPE, ESCAPE, None, None, (check,), ESCAPE))
+    assert len(lines) > 5
+    assert not [line for line in lines if "\x1b" in line or "\n" in line]
 
 
 def test_sql_in_the_names_of_files_is_only_a_name(run: RunFolder) -> None:

@@ -29,10 +29,11 @@ from nsight_suite.reconciliation.table import (
     markdown_table,
     outcome,
 )
+from nsight_suite.reporting.behind import BEHIND
 from nsight_suite.reporting.checks import by_kind, summary
 from nsight_suite.reporting.declared import Declared, declared, made, processes
 from nsight_suite.reporting.files import evidence_files
-from nsight_suite.reporting.ingested import INGESTED_TABLES, MOST_ROWS
+from nsight_suite.reporting.ingested import INGESTED_BEHIND, INGESTED_TABLES, MOST_ROWS
 from nsight_suite.reporting.lacking import lacking, state
 from nsight_suite.reporting.linking import LinkedTable, Linker, QueryEvidence, View
 from nsight_suite.reporting.selection import CHECKS, DOUBTS, ENVIRONMENT, KEY_TABLES
@@ -118,13 +119,11 @@ def gather(run: RunFolder, reconciliation: Reconciliation | None, drawn: Drawn, 
     doubts = tuple(grouped(reconciliation)) if reconciliation else ()
     linker = Linker(store, name, argument)
     tables = (
-        linker.tables(KEY_TABLES, more={"limits": answers(reconciliation)})
+        linker.tables(KEY_TABLES, more={"limits": answers(reconciliation)}, behind=BEHIND)
         if reconciliation
-        else linker.tables(INGESTED_TABLES, most=MOST_ROWS)
+        else linker.tables(INGESTED_TABLES, most=MOST_ROWS, behind=INGESTED_BEHIND)
     )
-    checks, environment = (
-        tuple(one.table for one in linker.tables(shown, linked=False)) for shown in (CHECKS, ENVIRONMENT)
-    )
+    checks, environment = (tuple(one.table for one in linker.tables(shown)) for shown in (CHECKS, ENVIRONMENT))
     validation = run_named(store, "validation", name).records()
     linker.add(("validation", *(source for doubt in doubts for source in doubt.sources)))
     linker.add_figures(drawn)
@@ -150,7 +149,7 @@ def gather(run: RunFolder, reconciliation: Reconciliation | None, drawn: Drawn, 
             (place, doubt) for place, doubt in enumerate(doubts, 1) if doubt.verdict == CANNOT_ANSWER
         ),
         lacking=lacking(info, store, drawn),
-        reader_doubts=linker.tables(DOUBTS, most=_MOST_DOUBTS, linked=False),
+        reader_doubts=linker.tables(DOUBTS, most=_MOST_DOUBTS),
         checks_summary=summary(validation) if reconciliation else "",
         checks=(by_kind(validation), *checks) if reconciliation else (),
         environment=environment,

@@ -1,7 +1,10 @@
-"""Which queries the report of an ingested run shows: any program's, so nothing is known of cases."""
+"""Which queries the report of an ingested run shows, and what is behind them. Nothing is known of cases."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+from nsight_suite.reporting.behind import Behind
 from nsight_suite.reporting.selection import Shown
 
 # A report may hold millions of anything; a query gives them all.
@@ -107,3 +110,43 @@ INGESTED_TABLES = (
         only_if=bool,
     ),
 )
+
+_FEW = 16
+
+INGESTED_BEHIND: Mapping[str, tuple[Behind, ...]] = {
+    "kernel_summary": (
+        Behind(
+            "Executions",
+            "SELECT pass, device, name AS kernel, kernel_id, stream, start_ns, "
+            "end_ns - start_ns AS duration_ns FROM kernel ORDER BY ALL",
+            ("pass", "device", "kernel"),
+            most=_FEW,
+        ),
+    ),
+    "range_summary": (
+        Behind(
+            "Instances",
+            'SELECT pass, domain, name AS "range", style, range_id, thread, start_ns, '
+            'end_ns - start_ns AS duration_ns FROM "range" ORDER BY ALL',
+            ("pass", "domain", "range", "style"),
+            most=_FEW,
+        ),
+    ),
+    "memcpy_summary": (
+        Behind(
+            "Copies",
+            "SELECT pass, device, direction, source_memory, target_memory, start_ns, "
+            "end_ns - start_ns AS duration_ns, bytes FROM memory_operation WHERE kind = 'memcpy' ORDER BY ALL",
+            ("pass", "device", "direction", "source_memory", "target_memory"),
+            most=_FEW,
+        ),
+    ),
+    "ncu_workloads": (
+        Behind(
+            "Metrics",
+            "SELECT pass, workload_id, metric, instance, value, unit FROM counter ORDER BY ALL",
+            ("pass", "workload_id"),
+            most=_FEW,
+        ),
+    ),
+}

@@ -13,12 +13,15 @@ from nsight_suite.evidence.needs import needs_of
 from nsight_suite.evidence.store import Store
 from nsight_suite.evidence.views import shared_views
 from nsight_suite.querying import find_query, run_named
-from nsight_suite.reporting.behind import BEHIND, Behind
+from nsight_suite.reporting.behind import Behind
 from nsight_suite.reporting.rawrows import RawRows, Source, told
 from nsight_suite.reporting.selection import Shown
 from nsight_suite.reporting.tables import TextTable, exact, text_table
 
 Row = Mapping[str, Any]
+
+# A kernel's name may be a page of template arguments.
+_LONGEST = 100
 
 
 @dataclass(frozen=True)
@@ -44,8 +47,8 @@ class RowEvidence:
 class QueryEvidence:
     """A query that numbers of the report come from: its text with its hash, its columns, and its rows.
 
-    `command` asks it, if it has a name of its own, and `table` is the title of its table, if it has one. `shared`
-    are raw rows that stand behind every row alike.
+    `command` asks it, if it has a name, and `table` is the title of its table, if it has one. `shared` are raw
+    rows that stand behind every row alike.
     """
 
     name: str
@@ -84,15 +87,15 @@ class Linker:
         *,
         more: Mapping[str, Mapping[str, str]] | None = None,
         most: int | None = None,
-        linked: bool = True,
+        behind: Mapping[str, Sequence[Behind]] | None = None,
     ) -> tuple[LinkedTable, ...]:
         """The tables that the run has rows for.
 
         more    by query the column `answer`, which is no part of it: what it says of each case
         most    rows of a table that are shown at most
-        linked  whether each row has evidence of its own; else there is only its query's
+        behind  by query what stands behind its rows; without it they have no evidence but the query's own
         """
-        made = (self._table(one, (more or {}).get(one.query), most, linked) for one in shown)
+        made = (self._table(one, (more or {}).get(one.query), most, behind) for one in shown)
         return tuple(table for table in made if table is not None)
 
     def add(self, names: Iterable[str]) -> None:
@@ -125,7 +128,11 @@ class Linker:
         )
 
     def _table(
-        self, one: Shown, more: Mapping[str, str] | None, most: int | None, linked: bool
+        self,
+        one: Shown,
+        more: Mapping[str, str] | None,
+        most: int | None,
+        behind: Mapping[str, Sequence[Behind]] | None,
     ) -> LinkedTable | None:
         query = find_query(one.query, self._experiment)
         every = run_named(self._store, one.query, self._experiment).records()
@@ -135,15 +142,15 @@ class Linker:
         said = rows if more is None else [{**row, "answer": more.get(row["case_id"])} for row in rows]
         about = f"{query.about} {query.notes}".replace("\n", " ").strip()
         table = text_table(one.title, one.query, about, said, one.columns, noted=one.noted)
-        if not linked:
+        if behind is None:
             self.queries.setdefault(one.query, self._query(one.query))
             return LinkedTable(table, left_out=len(every) - len(rows))
-        sources = [self._source(behind) for behind in BEHIND.get(one.query, ())]
+        sources = [self._source(raw) for raw in behind.get(one.query, ())]
         self._anchors[one.query] = [(row, f"{one.query}.{number}") for number, row in enumerate(rows, 1)]
         evidence = tuple(
             RowEvidence(
                 anchor,
-                " · ".join(_label(row, one, sources)),
+                _label(row, one, sources),
                 " · ".join(f"{name} {exact(row[name])}" for name in row if name not in _told_by_case(row)),
                 _raw(row, sources),
             )
@@ -201,15 +208,12 @@ def _hints(
     }
 
 
-def _label(row: Row, one: Shown, sources: Sequence[Source]) -> list[str]:
-    """What tells a row from the others: the columns that its raw rows go by, else the first that are shown."""
+def _label(row: Row, one: Shown, sources: Sequence[Source]) -> str:
+    """What tells a row from the others: the first column that is shown, and those that its raw rows go by."""
     keys = next((source.behind.keys for source in sources if source.behind.keys), ())
-    first = [name for name in one.columns if name in row][:1]
-    return [
-        exact(row[name])
-        for name in dict.fromkeys([*first, *keys])
-        if len(exact(row[name])) < 64 or name in first
-    ]
+    names = dict.fromkeys([next(name for name in one.columns if name in row), *keys])
+    texts = (exact(row[name]) for name in names)
+    return " · ".join(text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…" for text in texts)
 
 
 def _sha256(text: str) -> str:

@@ -16,6 +16,8 @@ from nsight_suite.reporting.tables import exact, in_unit
 
 Row = Mapping[str, Any]
 
+_TOTAL = "raw rows in all"
+
 
 @dataclass(frozen=True)
 class RawRows:
@@ -56,8 +58,8 @@ class Source:
             title=self.behind.title,
             headings=columns,
             rows=shown,
-            total=len(rows),
-            command=self._command(key) if len(rows) > most and not home else "",
+            total=(total := rows[0][_TOTAL] if rows and _TOTAL in rows[0] else len(rows)),
+            command=self._command(key) if total > most and not home else "",
             home=home,
             strips=() if home else tuple(self._strips(rows)),
         )
@@ -76,17 +78,26 @@ class Source:
         return "\n".join(line for line in text.splitlines() if not line.startswith("--")).strip()
 
     @cached_property
-    def _records(self) -> list[dict[str, Any]]:
-        return run_sql(self.store, self._text).records()
-
-    @property
     def _columns(self) -> tuple[str, ...]:
-        return tuple(self._records[0]) if self._records else ()
+        return run_sql(self.store, f"SELECT * FROM ({self._text}) LIMIT 0").columns
+
+    def _records(self) -> list[dict[str, Any]]:
+        """All raw rows where something is worked out from them; else those that are printed, with the total."""
+        if self.behind.values:
+            return run_sql(self.store, self._text).records()
+        within = ", ".join(_quoted(name) for name in self.behind.keys)
+        of_key = f"PARTITION BY {within}" if within else ""
+        order = f"ORDER BY {', '.join(map(_quoted, self._columns))}"
+        sql = (
+            f"SELECT *, count(*) OVER ({of_key}) AS {_quoted(_TOTAL)} FROM ({self._text}) "
+            f"QUALIFY row_number() OVER ({of_key} {order}) <= {self.behind.most} {order}"
+        )
+        return run_sql(self.store, sql).records()
 
     @cached_property
     def _by_key(self) -> dict[tuple[Any, ...], list[Row]]:
         groups: dict[tuple[Any, ...], list[Row]] = {}
-        for row in self._records:
+        for row in self._records():
             groups.setdefault(tuple(row[name] for name in self.behind.keys), []).append(row)
         return groups
 
@@ -122,6 +133,10 @@ def told(seen: Spread, unit: str) -> str:
     if seen.quantiles:
         return f"median {median}, p10 {low}, p90 {high}, {seen.samples} samples"
     return f"median {median}, from {low} to {high}, {seen.samples} samples"
+
+
+def _quoted(name: str) -> str:
+    return f'"{name}"'
 
 
 def _literal(value: object) -> str:

@@ -114,7 +114,7 @@
   const filters = [];
 
   function filtered(page, what, before) {
-    const rows = all("table.rows tbody tr, details.row", page);
+    const rows = all("table.rows tbody tr, .every > details", page);
     if (rows.length < 8) return;
     const name = `filter-${page.id}`;
     const field = make("input", { type: "search", id: name, placeholder: "fused graph 4096", autocomplete: "off" });

@@ -445,6 +445,21 @@ def test_missing_and_new_cases_are_named(side: Side) -> None:
     assert row_of(compared(side, fewer), "completion", SMALL).how == "21 paired"
 
 
+def test_a_case_that_one_run_never_had_is_one_row(side: Side) -> None:
+    cases = {case_id: case for case_id, case in side.cases.items() if case["variant"] != "fused"}
+    fewer = replace(side, cases=cases, info={**side.info, "run_id": "row-after"})
+    comparison = compared(side, fewer)
+    assert sorted(found(comparison, "missing")) == sorted(
+        ("case", case_id) for case_id in side.cases if case_id not in cases
+    )
+    assert not [
+        row for row in comparison.rows if "fused" in row.case_id and row.verdict not in ("missing", "unchanged")
+    ]
+    assert len(found(compared(fewer, side), "new")) == 6
+    strangers = replace(side, cases={f"{case_id}-2": case for case_id, case in side.cases.items()})
+    assert compared(side, strangers).exit_status() == 2
+
+
 def test_too_few_samples_are_no_verdict(side: Side) -> None:
     after = without(slow := edited(side, "samples", slower(2, LARGE)), "samples", lambda row: row["round"] > 1)
     row = row_of(compared(side, after), "completion", LARGE)
@@ -510,9 +525,11 @@ def test_sanitizer_errors_and_verdicts_are_compared(side: Side) -> None:
         ("sanitizer_errors", "memcheck"),
         ("sanitizer_errors", "synccheck"),
     ]
+    explained = replace(side, verdicts={**side.verdicts, (LARGE, "counts"): "explained"})
+    assert found(compared(side, explained), "changed") == []
     judged = replace(side, verdicts={**side.verdicts, (LARGE, "time"): "disagree"})
     row = row_of(compared(side, judged), "verdict:time", LARGE)
-    assert (row.verdict, row.before, row.after) == ("changed", "explained", "disagree")
+    assert (row.verdict, row.before, row.after) == ("changed", "agree or explained", "disagree")
 
 
 # -- the command -------------------------------------------------------------------------------------
@@ -562,6 +579,10 @@ def test_some_cases_alone(side: Side) -> None:
     only = compared(side, after, cases=(LARGE,))
     assert found(only, "regressed") == [("completion", LARGE)]
     assert {row.case_id for row in only.rows if row.is_time} == {LARGE}
+    assert {row.case_id for row in only.rows if row.quantity == "blocks"} == {"fused:4096x4096:row_softmax"}
+    # What it is divided by need not be among them, nor what ran around it.
+    over = compared(side, after, cases=(LARGE,), baseline="cudnn")
+    assert row_of(over, "completion/cudnn", LARGE).how == "21 paired"
 
 
 @pytest.mark.parametrize(

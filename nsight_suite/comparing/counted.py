@@ -7,7 +7,7 @@ of the other, by more than the threshold.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from nsight_suite.comparing.conditions import blocking
@@ -23,6 +23,7 @@ from nsight_suite.comparing.results import (
     Row,
 )
 from nsight_suite.comparing.sides import Side
+from nsight_suite.reconciliation.findings import AGREE, EXPLAINED
 
 _PROFILED = frozenset({"nsys", "ncu"})
 _RESOURCES = {
@@ -60,9 +61,11 @@ class Count:
     fewer_is_better: bool = False
 
 
-def judge_counts(a: Side, b: Side, doubts: Sequence[Doubt], threshold: float) -> Iterator[Row]:
-    """A row for every count that either run holds. What neither could tell is no count."""
-    ours, theirs = ({(one.quantity, one.subject): one for one in counts_of(side)} for side in (a, b))
+def judge_counts(
+    a: Side, b: Side, case_ids: Collection[str], doubts: Sequence[Doubt], threshold: float
+) -> Iterator[Row]:
+    """A row for every count that either run holds of these cases. What neither could tell is no count."""
+    ours, theirs = ({(one.quantity, one.subject): one for one in counts_of(side, case_ids)} for side in (a, b))
     for key in dict.fromkeys([*ours, *theirs]):
         before, after = ours.get(key), theirs.get(key)
         known = before or after
@@ -81,14 +84,20 @@ def judge_counts(a: Side, b: Side, doubts: Sequence[Doubt], threshold: float) ->
         )
 
 
-def counts_of(side: Side) -> Iterator[Count]:
-    """Everything that a run counted."""
-    yield from _work(side)
-    yield from _resources(side)
-    yield from _bytes(side)
-    yield from _checks(side)
+def counts_of(side: Side, case_ids: Collection[str]) -> Iterator[Count]:
+    """Everything that a run counted of some cases, and of what belongs to none."""
+    for one in (*_work(side), *_bytes(side), *_checks(side), *_verdicts(side)):
+        if one.subject in case_ids:
+            yield one
+    yield from _resources(side, case_ids)
+    yield from _sanitized(side)
+
+
+def _verdicts(side: Side) -> Iterator[Count]:
     for (case_id, family), verdict in side.verdicts.items():
-        yield Count(f"verdict:{family}", case_id, verdict, "", "reconcile")
+        # Which of the two it is depends on single microseconds; nothing is wrong in either.
+        told = f"{AGREE} or {EXPLAINED}" if verdict in (AGREE, EXPLAINED) else verdict
+        yield Count(f"verdict:{family}", case_id, told, "", "reconcile")
 
 
 def _verdict(before: Count | None, after: Count | None, threshold: float, *, blocked: bool) -> str:
@@ -121,8 +130,11 @@ def _work(side: Side) -> Iterator[Count]:
             yield Count("graph_nodes", row["case_id"], row["nodes"], "1", "graph_nodes", nsys)
 
 
-def _resources(side: Side) -> Iterator[Count]:
+def _resources(side: Side, case_ids: Collection[str]) -> Iterator[Count]:
+    there = {(side.cases[name]["variant"], side.cases[name]["shape"]) for name in case_ids}
     for row in side.rows["resources"]:
+        if (row["variant"], row["shape"]) not in there:
+            continue
         told = (row["nsys_registers"], row["ncu_registers"], row["build_registers"])
         values = {**row, "registers": next((value for value in told if value is not None), None)}
         subject = f"{row['variant']}:{row['shape']}:{row['kernel']}"
@@ -162,6 +174,9 @@ def _checks(side: Side) -> Iterator[Count]:
         of_pass = frozenset({name})
         yield Count(f"checks:{name}", case_id, done, "1", "validation", of_pass)
         yield Count(f"failed_checks:{name}", case_id, failed, "1", "validation", of_pass, fewer_is_better=True)
+
+
+def _sanitized(side: Side) -> Iterator[Count]:
     for row in side.rows["sanitizer"]:
         if row["errors"] is not None:
             of_pass = frozenset({row["pass"]})

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from nsight_suite.comparing.conditions import REASONS, doubts_between, in_order, remark
 from nsight_suite.comparing.counted import judge_counts
 from nsight_suite.comparing.loose import compare_loose, read_loose
-from nsight_suite.comparing.results import Comparison, Doubt, Options, Row, in_table
+from nsight_suite.comparing.results import MISSING, NEW, Comparison, Doubt, Options, Row, in_table
 from nsight_suite.comparing.sides import Side, read_side
 from nsight_suite.comparing.timing import judge_times, moved_together
 from nsight_suite.errors import UsageError
@@ -42,16 +41,22 @@ def compare_runs(
 
 def compare_sides(a: Side, b: Side, options: Options, repeats: Sequence[Side] = ()) -> Comparison:
     """A pure function of what two captured runs hold."""
-    a, b = _only(a, options.cases), _only(b, options.cases)
-    doubts = list(doubts_between(a, b, options.allow))
-    doubts += _of_repeats(a, repeats)
-    rows = judge_times(a, b, repeats, doubts, options)
-    rows += judge_counts(a, b, doubts, options.threshold)
+    wanted = [case_id for case_id in {**a.cases, **b.cases} if case_id in options.cases or not options.cases]
+    shared = [case_id for case_id in wanted if case_id in a.cases and case_id in b.cases]
+    doubts = [*doubts_between(a, b, options.allow), *_of_repeats(a, repeats)]
+    rows = [_unmatched(case_id, a) for case_id in wanted if case_id not in shared]
+    rows += judge_times(a, b, shared, doubts, options, repeats=repeats)
+    rows += judge_counts(a, b, shared, doubts, options.threshold)
     doubts += moved_together(rows, a.cases, options.threshold)
     doubts += _of_baseline(rows, options.baseline)
     return Comparison(
         a.told, b.told, options, tuple(one.told.run_id for one in repeats), in_order(doubts), in_table(rows)
     )
+
+
+def _unmatched(case_id: str, a: Side) -> Row:
+    """The one row of a case that one of the runs does not have at all."""
+    return Row("case", case_id, MISSING if case_id in a.cases else NEW, queries=("kernel_counts",))
 
 
 def _refuse_unknown(options: Options, ours: Sequence[str], theirs: Sequence[str]) -> None:
@@ -62,19 +67,6 @@ def _refuse_unknown(options: Options, ours: Sequence[str], theirs: Sequence[str]
     variants = dict.fromkeys(case_id.split(":")[1] for case_id in ours)
     if options.baseline and options.baseline not in variants:
         raise UsageError(f"Run A has no variant '{options.baseline}'.", f"Its variants: {', '.join(variants)}.")
-
-
-def _only(side: Side, case_ids: Sequence[str]) -> Side:
-    """The side with some of its cases alone; of what is told by kernel or tool nothing."""
-    if not case_ids:
-        return side
-    cases = {case_id: case for case_id, case in side.cases.items() if case_id in case_ids}
-    rows = {
-        name: [row for row in found if row.get("case_id") in (None, *case_ids)]
-        for name, found in side.rows.items()
-    }
-    verdicts = {key: verdict for key, verdict in side.verdicts.items() if key[0] in case_ids}
-    return replace(side, cases=cases, rows=rows, verdicts=verdicts)
 
 
 def _of_repeats(a: Side, repeats: Sequence[Side]) -> list[Doubt]:

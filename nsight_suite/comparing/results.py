@@ -153,10 +153,7 @@ class Comparison:
         """1: a row has a verdict of `fail_on`; 2: none has, but no time could be compared; else 0."""
         if any(row.verdict in fail_on for row in self.rows):
             return 1
-        times = [row for row in self.rows if row.is_time]
-        if times:
-            return 0 if self.judged else 2
-        return 0 if any(row.verdict not in (INCOMPARABLE, MISSING, NEW) for row in self.rows) else 2
+        return 0 if self.judged else 2
 
 
 def in_table(rows: Sequence[Row]) -> tuple[Row, ...]:

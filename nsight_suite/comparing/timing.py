@@ -33,14 +33,20 @@ class Quantity:
 
 
 def judge_times(
-    a: Side, b: Side, repeats: Sequence[Side], doubts: Sequence[Doubt], options: Options
+    a: Side,
+    b: Side,
+    case_ids: Sequence[str],
+    doubts: Sequence[Doubt],
+    options: Options,
+    *,
+    repeats: Sequence[Side] = (),
 ) -> list[Row]:
-    """A row for every time of every case that either run holds."""
+    """A row for every time that either run holds of these cases, which both runs have."""
     host = _HostMoves.between(a, b)
     rows: list[Row] = []
     jobs: list[Job] = []
     for quantity in _quantities(a, b, repeats, options.baseline):
-        for case_id in dict.fromkeys([*a.cases, *b.cases]):
+        for case_id in case_ids:
             if _held(quantity.a, case_id) or _held(quantity.b, case_id):
                 kept_from = _kept_from(quantity, case_id, doubts)
                 if kept_from:

@@ -21,9 +21,21 @@ from sealed_runs import EXAMPLES, VERDICTS, edit_parquet
 
 from nsight_suite.errors import SuiteError, UsageError
 from nsight_suite.manifest import LeftOut, QueryEntry, assemble, write_manifest
+from nsight_suite.querying import open_evidence
 from nsight_suite.runfolder import RunFolder, read_json, write_json
 from nsight_suite.unpacking import LIMITS, look_over, shown, unpack
-from nsight_suite.verifying import CHECKS, Check, Failure, Verification, rebuilt, subject_of, summaries
+from nsight_suite.verifying import (
+    CHECKS,
+    Check,
+    Failure,
+    Verification,
+    rebuilt,
+    samples,
+    subject_of,
+    summaries,
+    verify_run,
+    whole,
+)
 from nsight_suite.verifying.confined import Allowed, verify_confined
 from nsight_suite.verifying.telling import check_lines, closing_lines
 
@@ -331,6 +343,21 @@ def test_tables_that_are_none_or_claim_too_much_are_named(run: RunFolder) -> Non
     assert str(run.path) not in found
 
 
+def test_rows_that_a_table_hides_from_queries_are_seen(run: RunFolder) -> None:
+    """Statistics in a file that say that no row is of the session: a query with that condition passes it by."""
+    path = run.evidence / "sample.parquet"
+    content = path.read_bytes()
+    footer = len(content) - 8 - struct.unpack("<L", content[-8:-4])[0]
+    assert content[footer:].count(b"timing") > 0
+    path.write_bytes(content[:footer] + content[footer:].replace(b"timing", b"nsyzzz"))
+    sql = "SELECT count(*) FROM sample WHERE pass = 'timing'"
+    subject = subject_of(run)
+    counts = [open_evidence(one).rows(sql)[0]["count_star()"] for one in (run, subject.plain)]
+    assert counts[0] == 0
+    assert counts[1] > 0
+    assert samples.check(subject).failures == ()
+
+
 def test_huge_and_deep_texts_are_told_not_taken(run: RunFolder) -> None:
     entry = query(run, "device", "SELECT 1 AS n")
     (run.summaries / "device.csv").write_text("n\n" + "1" * (17 << 20) + "\n")
@@ -373,6 +400,27 @@ def test_a_manifest_leads_nowhere_else(run: RunFolder, tmp_path: Path) -> None:
     subject = subject_of(run)
     told = failures(CHECKS["files"][1](subject)) + failures(summaries.check(subject))
     assert "malformed" in told or "is not here" in told
+
+
+def test_what_breaks_a_check_is_a_result_and_ends_no_other(
+    run: RunFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Records of the wrong kinds, each told by the check that reads it."""
+    data = read_json(run.passes / "timing.json")
+    write_json(run.passes / "timing.json", {**data, "tools": {**data["tools"], "cupy": None}})
+    with (run.reports / "timing.jsonl").open("a") as file:
+        file.write('{"table": "sample", "case_id": {"a": [1]}, "quantity": []}\n')
+    (run.reports / "trace.jsonl").write_text('{"table": "task", "_rows": {"stage": [[]], "job": [{}]}}\n')
+    broken = {"files": ("all", lambda subject: Check("files", "all", {"files": 1 // 0}))}
+    monkeypatch.setattr(whole, "CHECKS", {**CHECKS, **broken})
+    skipped = [name for name in CHECKS if name not in ("files", "identity", "samples", "traces")]
+    checks = {check.name: check for check in verify_run(subject_of(run), skipped)}
+    assert [check.name for check in checks.values()] == list(CHECKS)
+    assert {checks[name].state for name in ("identity", "samples", "traces")} == {"failed"}
+    assert "could not be made: ZeroDivisionError" in failures(checks["files"])
+    assert "passes/timing.json: says cupy None" in failures(checks["identity"])
+    assert "sample of {'a': [1]}" in failures(checks["samples"])
+    assert "None: 1 records of tasks lack a value" in failures(checks["traces"])
 
 
 def test_what_never_ends_is_ended(run: RunFolder) -> None:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import shutil
+import tempfile
+import weakref
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -16,6 +19,7 @@ from nsight_suite.manifest import Manifest
 from nsight_suite.reconciliation import Reconciliation, reconcile_run
 from nsight_suite.runfolder import RunFolder, read_json
 from nsight_suite.sources import ExperimentSource
+from nsight_suite.verifying.plain import with_plain_evidence
 
 HOLDS, FAILED, UNCHECKED = "holds", "failed", "not-checked"
 # Of one check; whoever changed a whole table need not be told every row of it.
@@ -145,9 +149,16 @@ class Subject:
         return {entry.path: entry.why for entry in entries if entry.path not in self.files}
 
     @cached_property
+    def plain(self) -> RunFolder:
+        """The same run, with nothing in the files of its evidence but rows: what queries are asked of."""
+        folder = tempfile.mkdtemp(prefix="nsight-suite-plain-")
+        weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
+        return with_plain_evidence(self.run, Path(folder) / self.run.path.resolve().name)
+
+    @cached_property
     def reconciliation(self) -> Reconciliation:
         """The run judged again. Raises SuiteError."""
-        return reconcile_run(self.run)
+        return reconcile_run(self.plain)
 
     @cached_property
     def drawn(self) -> Drawn:

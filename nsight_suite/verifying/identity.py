@@ -35,7 +35,7 @@ def check(subject: Subject) -> Check:
                 found.fail("manifest.json", "tells another command line (argv) than run.json")
         with found.readable("evidence"):
             # Comparing needs only what is there; what is missing is told by other checks.
-            store = open_evidence(subject.run, missing_as_empty=True)
+            store = open_evidence(subject.plain, missing_as_empty=True)
             with store.connection:
                 _evidence(subject, store, found)
                 _passes(subject, store, found)

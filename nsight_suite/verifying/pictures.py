@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from nsight_suite.drawing import Drawing
+from nsight_suite.querying import open_evidence, run_sql
+from nsight_suite.querying.formats import as_text
 from nsight_suite.verifying.checks import Check, Findings, Subject, objects
 
 NAME = "figures"
@@ -66,7 +68,7 @@ def _compare(
     if told.get("run_id") != here["run_id"]:
         found.fail(f"figures/{name}", f"is of the run {told.get('run_id')!r}, not {here['run_id']!r}")
     same_inputs = _compare_inputs(name, told, here, found)
-    _compare_rows(name, told, here, found)
+    _compare_rows(subject, name, told, here, found)
     others = [*other_versions(told, here), *_other_texts(told, here)]
     if others:
         found.count("figures compared by their inputs")
@@ -98,16 +100,23 @@ def _compare_inputs(name: str, told: Mapping[str, Any], here: Mapping[str, Any],
     return inputs == now
 
 
-def _compare_rows(name: str, told: Mapping[str, Any], here: Mapping[str, Any], found: Findings) -> None:
-    """The rows that a figure shows, where the same SQL was asked for them."""
-    rows, now = (
+def _compare_rows(
+    subject: Subject, name: str, told: Mapping[str, Any], here: Mapping[str, Any], found: Findings
+) -> None:
+    """The rows that a figure shows: as its provenance tells, as drawn here, and as plain evidence gives."""
+    rows, drawn = (
         {str(one.get("key")): str(one.get("sha256")) for one in objects(of.get("rows"))} for of in (told, here)
     )
-    asked, ask = _queries(told), _queries(here)
-    for key in sorted(rows.keys() & now.keys()):
-        if asked.get(key) == ask.get(key):
+    asked = _queries(told)
+    store = open_evidence(subject.plain)
+    with store.connection:
+        for query in here["queries"]:
+            key = query["key"]
+            now = _sha256(as_text(run_sql(store, query["sql"]), "csv").encode())
             found.count("queries of figures")
-            if rows[key] != now[key]:
+            if drawn[key] != now:
+                found.fail(f"figures/{name}", f"the files of the evidence hide rows from its query {key!r}")
+            elif asked.get(key) == query["sha256"] and rows.get(key, now) != now:
                 found.fail(f"figures/{name}", f"shows other rows of its query {key!r} than the evidence gives")
 
 

@@ -56,7 +56,7 @@ def _lost_passes(subject: Subject) -> list[str]:
 def _compare(
     subject: Subject, connection: Connection, table: Table, lost: Sequence[str], found: Findings
 ) -> None:
-    path = subject.path(f"evidence/{table.name}.parquet")
+    path = subject.plain.evidence / f"{table.name}.parquet"
     label = f"evidence/{path.name}"
     if not path.is_file():
         found.fail(label, "is missing, so nothing can be compared with what the reports give")

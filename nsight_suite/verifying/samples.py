@@ -64,7 +64,7 @@ def _compare_raw(subject: Subject, found: Findings) -> None:
                 for record in records(subject.path(inside), "sample")
             )
             sql = f"SELECT {', '.join(_KEYS)} FROM sample WHERE pass = '{name}'"
-            with open_evidence(subject.run, sql=sql).connection as connection:
+            with open_evidence(subject.plain, sql=sql).connection as connection:
                 held = Counter(connection.execute(sql).fetchall())
             found.count("samples", raw.total())
             for row, times in (held - raw).items():
@@ -154,7 +154,7 @@ def _sources(query: str, subject: Subject, found: Findings) -> Iterator[tuple[st
             yield inside, [dict(zip(columns, row, strict=True)) for row in rows]
     with found.readable(query):
         sql = query_text(query, subject.experiment)
-        store = open_evidence(subject.run, sql=sql)
+        store = open_evidence(subject.plain, sql=sql)
         with store.connection:
             columns, rows = parsed(as_text(run_sql(store, sql), "csv"))
         yield "the evidence", [dict(zip(columns, row, strict=True)) for row in rows]

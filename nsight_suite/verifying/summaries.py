@@ -49,7 +49,7 @@ def check(subject: Subject, seconds: float = SECONDS) -> Check:
         if unasked := own.keys() - {query.name for query in manifest.queries}:
             names = ", ".join(sorted(unasked))
             found.note(f"this suite would also ask {names}, which the manifest does not tell of")
-        store = open_evidence(subject.run)
+        store = open_evidence(subject.plain)
         with store.connection:
             asking = _Asking(subject, store, own, seconds)
             for query in manifest.queries:

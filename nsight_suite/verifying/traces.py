@@ -156,7 +156,7 @@ def _compare_evidence(subject: Subject, traces: Mapping[str, _Trace], inside: st
     """The evidence holds as many tasks of each case as the records."""
     sql = f"SELECT case_id, count(*) FROM task WHERE pass = '{_PASS}' GROUP BY case_id"
     try:
-        with open_evidence(subject.run, sql=sql).connection as connection:
+        with open_evidence(subject.plain, sql=sql).connection as connection:
             held = dict(connection.execute(sql).fetchall())
     except DatabaseError as error:
         found.fail("evidence/task.parquet", f"cannot be read: {error}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import replace
 
 from nsight_suite.errors import SuiteError, UsageError
 from nsight_suite.manifest import read_manifest
@@ -62,9 +63,30 @@ def verify_run(subject: Subject, skip: Collection[str] = ()) -> Iterator[Check]:
         if name in skip:
             yield Check(name, about, missing=("skipped, as asked for",))
             continue
-        try:
-            yield check(subject)
-        except SuiteError as error:
-            yield Check(name, about, failures=(Failure(name, error.what),))
-        except MemoryError:
-            yield Check(name, about, failures=(Failure(name, "needs more memory than is allowed"),))
+        yield _without_folders(_made(name, about, check, subject), subject)
+
+
+def _made(name: str, about: str, check: Callable[[Subject], Check], subject: Subject) -> Check:
+    try:
+        return check(subject)
+    except SuiteError as error:
+        why = error.what
+    except MemoryError:
+        why = "needs more memory than is allowed"
+    # What a stranger's files may hold is without end: whatever breaks a check is its result, and ends no other.
+    except Exception as error:
+        why = f"could not be made: {type(error).__name__}: {error}"
+    return Check(name, about, failures=(Failure(name, why),))
+
+
+def _without_folders(check: Check, subject: Subject) -> Check:
+    """Messages name files by their paths inside the run, wherever that lies here."""
+    folders = [f"{run.path}/" for run in (subject.run, subject.plain)]
+
+    def told(text: str) -> str:
+        for folder in folders:
+            text = text.replace(folder, "")
+        return text
+
+    failures = (Failure(told(one.subject), told(one.what)) for one in check.failures)
+    return replace(check, failures=tuple(failures), missing=tuple(map(told, check.missing)))

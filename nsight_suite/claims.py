@@ -55,15 +55,15 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _claims(arguments: argparse.Namespace) -> int:
     import nsight_suite
-    from nsight_suite.claiming import check_article
+    from nsight_suite.claiming import Checker
 
     text = _article(arguments.article)
     with ExitStack() as stack:
         runs = [stack.enter_context(nsight_suite.open_run(run)) for run in arguments.runs]
-        report = check_article(text, runs, words=arguments.words)
+        checker = Checker(runs)
+        report = checker.check(text, words=arguments.words)
         if arguments.fix:
-            text = _fixed(arguments.article, text, report)
-            report = check_article(text, runs, words=arguments.words)
+            report = checker.check(_fixed(arguments.article, text, report), words=arguments.words)
         told = _told(report, arguments, [run.path.resolve().name for run in runs])
     if arguments.out:
         with replacing(arguments.out) as path:

@@ -22,7 +22,8 @@ from nsight_suite.claiming.findings import (
 )
 from nsight_suite.claiming.fixing import Fix
 from nsight_suite.claiming.markdown import read_article
-from nsight_suite.claiming.numbers import Quantity, Span, no_claims, number_words, quantities, spread_units
+from nsight_suite.claiming.noclaims import no_claims
+from nsight_suite.claiming.numbers import Quantity, Span, number_words, quantities, spread_units
 from nsight_suite.claiming.operations import evaluate
 from nsight_suite.claiming.rules import check_prose
 from nsight_suite.claiming.suggesting import Suggestions
@@ -53,24 +54,28 @@ class Report:
     checked: tuple[Checked, ...]
 
 
-def check_article(text: str, runs: Sequence[Run], *, words: bool = False) -> Report:
-    """Check every number of a Markdown text against the evidence of the runs.
+class Checker:
+    """Holds articles against runs. What it asks of the runs it asks once."""
 
-    `words` also asks for bindings of numbers in words. Raises UsageError for two runs of one name.
-    """
-    article, evidence = read_article(text), Evidence(runs)
-    suggestions = Suggestions(evidence)
-    findings: list[Finding] = []
-    checked: list[Checked] = []
-    for block in article.blocks:
-        found = _BlockCheck(block, article, evidence, suggestions, words)
-        found.run()
-        findings += found.findings
-        checked += found.checked
-    return Report(
-        tuple(sorted(findings, key=lambda one: (one.line, one.column, one.code))),
-        tuple(sorted(checked, key=lambda one: (one.line, one.column))),
-    )
+    def __init__(self, runs: Sequence[Run]) -> None:
+        """Raises UsageError when two runs share a name, CannotAnswer for a run without evidence."""
+        self._evidence = Evidence(runs)
+        self._suggestions = Suggestions(self._evidence)
+
+    def check(self, text: str, *, words: bool = False) -> Report:
+        """Check every number of a Markdown text; `words` also asks for bindings of numbers in words."""
+        article = read_article(text)
+        findings: list[Finding] = []
+        checked: list[Checked] = []
+        for block in article.blocks:
+            found = _BlockCheck(block, article, self._evidence, self._suggestions, words)
+            found.run()
+            findings += found.findings
+            checked += found.checked
+        return Report(
+            tuple(sorted(findings, key=lambda one: (one.line, one.column, one.code))),
+            tuple(sorted(checked, key=lambda one: (one.line, one.column))),
+        )
 
 
 class _BlockCheck:

@@ -104,7 +104,7 @@ class BlockMaker:
 
     def add_tokens(self, tokens: Sequence[Token], content: str, starts: Sequence[tuple[int, int]]) -> None:
         """Add the tokens of one inline content, whose lines begin at `starts` (line, column), from 0."""
-        where = _Places(content, starts)
+        where = _Places(content, starts, pipes_are_escaped=self.kind == "cell")
         in_address = False
         for token in tokens:
             at = token.meta.get("at", 0)
@@ -155,9 +155,7 @@ class BlockMaker:
             text = text.translate(_RAISED)
         self.text += text
         self._places.append((start, *where.of(at)))
-        self._places += [
-            (start + line_start, *where.of(at + line_start)) for line_start in _line_beginnings(text)
-        ]
+        self._places += [(start + jump, *where.of(at + jump)) for jump in where.jumps(text)]
         if code or self._hidden:
             self._code.append((start, len(self.text)))
 
@@ -204,23 +202,25 @@ class _Places:
 
     content: str
     starts: Sequence[tuple[int, int]]
+    pipes_are_escaped: bool = False  # a | in a cell was written \|
 
     def of(self, position: int) -> tuple[int, int]:
         position = min(position, len(self.content))
         number = self.content.count("\n", 0, position)
-        inside = position - (self.content.rfind("\n", 0, position) + 1)
+        beginning = self.content.rfind("\n", 0, position) + 1
+        inside = position - beginning
+        if self.pipes_are_escaped:
+            inside += self.content.count("|", beginning, position)
         line, column = self.starts[min(number, len(self.starts) - 1)]
         return line, column + inside
 
+    def jumps(self, text: str) -> Iterator[int]:
+        """Where in a text the place does not just count on: after line ends, and at pipes that were escaped."""
+        for match in re.finditer(r"\n(?=.)|(?<=\|)" if self.pipes_are_escaped else r"\n(?=.)", text, re.DOTALL):
+            yield match.end()
+
     def after(self, position: int) -> Sequence[tuple[int, int]]:
         return self.starts[self.content.count("\n", 0, position) + 1 :]
-
-
-def _line_beginnings(text: str) -> Iterator[int]:
-    position = text.find("\n")
-    while 0 <= position < len(text) - 1:
-        yield position + 1
-        position = text.find("\n", position + 1)
 
 
 def _with_entities(content: str, start: int, end: int) -> Iterator[tuple[int, str, bool]]:

@@ -115,8 +115,8 @@ def _compare(
         "least": amount >= told,
         "less": amount < told,
         "most": amount <= told,
-        "nearly": told * (1 - NEARLY) <= amount <= told + quantity.half_step,
-        "just over": told - quantity.half_step <= amount <= told * (1 + NEARLY),
+        "nearly": told * (1 - NEARLY) <= amount < told,
+        "just over": told < amount <= told * (1 + NEARLY),
     }
     if kind in holds:
         # "steps over 4096 elements" compares nothing: of a bare count these may be plain prepositions.

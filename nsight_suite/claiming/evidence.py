@@ -32,6 +32,8 @@ class Evidence:
 
     def __init__(self, runs: Sequence[Run]) -> None:
         """Raises UsageError when two runs share a name, CannotAnswer for a run without evidence."""
+        for run in runs:
+            _ = run.missing  # opens its evidence, or says why not
         self.runs = [RunEvidence(run) for run in runs]
         names = [one.name for one in self.runs]
         if twice := next((name for name in names if names.count(name) > 1), ""):
@@ -104,6 +106,12 @@ class RunEvidence:
     def queries(self) -> Mapping[str, Sequence[str]]:
         """The columns of each named query."""
         return {query.name: tuple(query.columns) for query in self.run.queries()}
+
+    @cached_property
+    def own_queries(self) -> Sequence[str]:
+        """The queries that only this experiment has."""
+        experiment = str(self.run.info["experiment"])
+        return [query.name for query in self.run.queries() if query.path.parent.name == experiment]
 
     @cached_property
     def cases(self) -> Mapping[str, Case]:

@@ -142,7 +142,7 @@ class _Reader:
             header = self._headers[self._column]
         kind = "cell" if is_cell else "heading" if inside == "heading_open" else "text"
         maker = BlockMaker(kind, header, self._exempt_until >= 0)
-        starts = _line_starts(token.content, self._lines, _first(token), self._searched if is_cell else {})
+        starts = self._starts(token, is_cell=is_cell)
         maker.add_tokens(token.children or [], token.content, starts)
         yield maker.block()
         yield from maker.alternatives
@@ -152,29 +152,21 @@ class _Reader:
 
     def _html(self, token: Token) -> Block:
         maker = BlockMaker("html", "", self._exempt_until >= 0)
-        maker.add_html(token.content, _line_starts(token.content, self._lines, _first(token), {}))
+        maker.add_html(token.content, self._starts(token))
         block = maker.block()
         if block.unbound and not block.text.strip():
             self._exempt_next = token.level
         return block
 
-
-def _first(token: Token) -> int:
-    return token.map[0] if token.map else 0
-
-
-def _line_starts(
-    content: str, lines: Sequence[str], first: int, searched: dict[int, int]
-) -> list[tuple[int, int]]:
-    """(line, column) from 0 of each line of a block's content, whose indents and marks are cut off."""
-    starts = []
-    for offset, part in enumerate(content.split("\n")):
-        line = first + offset
-        source = lines[line] if line < len(lines) else ""
-        found = source.find(part, searched.get(line, 0))
-        if found < 0 and (piece := part.split("|")[0].strip()):  # a cell's \| has lost its backslash
-            found = source.find(piece, searched.get(line, 0))
-        starts.append((line, max(found, 0)))
-        if found >= 0:
-            searched[line] = found + len(part)
-    return starts
+    def _starts(self, token: Token, *, is_cell: bool = False) -> list[tuple[int, int]]:
+        """(line, column) from 0 of each line of a block's content, whose indents and marks are cut off it."""
+        starts = []
+        first = token.map[0] if token.map else 0
+        for line, part in enumerate(token.content.split("\n"), first):
+            source = self._lines[line] if line < len(self._lines) else ""
+            sought = part.replace("|", r"\|") if is_cell else part
+            found = source.find(sought, self._searched.get(line, 0) if is_cell else 0)
+            starts.append((line, max(found, 0)))
+            if is_cell and found >= 0:
+                self._searched[line] = found + len(sought)
+        return starts

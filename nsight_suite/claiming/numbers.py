@@ -1,4 +1,4 @@
-"""Numbers as people write them: grouped digits, exponents, units, signs, words; and digits that are no claim.
+"""Numbers as people write them: grouped digits, exponents, units, signs, words.
 
 Everything works on plain text and tells positions in it.
 """
@@ -15,26 +15,26 @@ from nsight_suite.claiming.units import NONE, PLAIN, UNITS, Unit
 Span = tuple[int, int]
 
 # No-break, figure, thin and narrow no-break spaces: all stand between digits and before units.
-_SPACES = " \u00a0\u2007\u2009\u202f"
+SPACES = " \u00a0\u2007\u2009\u202f"
 _SUPERSCRIPT = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺", "0123456789-+")
-_UNIT_NAMES = "|".join(re.escape(name) for name in sorted(UNITS, key=len, reverse=True))
+UNIT_NAMES = "|".join(re.escape(name) for name in sorted(UNITS, key=len, reverse=True))
 _SCALES = {"thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12, "k": 10**3, "M": 10**6}
 
 _NUMBER = re.compile(
     rf"""
-    (?P<sign>(?<![\w\d)\]%])[+\-−])?
+    (?<!\^) (?P<sign>(?<![\w\d)\]%])[+\-−])?
     (?P<digits>
-        \d{{1,3}}(?:(?P<group>[,'’{_SPACES}])\d{{3}})(?:(?P=group)\d{{3}})*(?!\d) (?:\.\d+)?
+        \d{{1,3}}(?:(?P<group>[,'’{SPACES}])\d{{3}})(?:(?P=group)\d{{3}})*(?!\d) (?:\.\d+)?
       | \d+,\d{{1,2}}(?![\d,])                      # a decimal comma
       | \d+(?:\.\d+)?
       | (?<![\d.])\.\d+
     )
     (?P<power>
         [eE][+\-−]?\d+(?!\w)
-      | (?:[{_SPACES}]?[×x·*⋅][{_SPACES}]?10)? (?: [⁻⁺]?[⁰¹²³⁴⁵⁶⁷⁸⁹]+ | \^\{{?[+\-−]?\d+\}}? )
+      | (?:[{SPACES}]?[×x·*⋅][{SPACES}]?10)? (?: [⁻⁺]?[⁰¹²³⁴⁵⁶⁷⁸⁹]+ | \^\{{?[+\-−]?\d+\}}? )
     )?
-    (?:[{_SPACES}](?P<scale>thousand|million|billion|trillion)\b | (?P<attached>[kM])(?![\w/]))?
-    (?P<unit>[{_SPACES}\-]? (?:{_UNIT_NAMES}) (?![\w/^]) (?!(?<=[×x])[{_SPACES}]?\d))?
+    (?:[{SPACES}](?P<scale>thousand|million|billion|trillion)\b | (?P<attached>[kM])(?![\w/]))?
+    (?P<unit>[{SPACES}\-]? (?:{UNIT_NAMES}) (?![\w/^]) (?!(?<=[×x])[{SPACES}]?\d))?
     """,
     re.VERBOSE,
 )
@@ -77,108 +77,10 @@ _FACTORS = {
     "quarter": Fraction(1, 4),
 }
 _WORD = re.compile(
-    rf"\b(?:{'|'.join([*WORDS, *_FACTORS])})\b(?:[{_SPACES}\-](?P<unit>{_UNIT_NAMES})(?![\w/]))?", re.IGNORECASE
+    rf"\b(?:{'|'.join([*WORDS, *_FACTORS])})\b(?:[{SPACES}\-](?P<unit>{UNIT_NAMES})(?![\w/]))?", re.IGNORECASE
 )
 # A factor in words is no more exact than this share of it.
 WORD_TOLERANCE = Fraction(1, 10)
-
-_MONTH = (
-    "(?:January|February|March|April|May|June|July|August|September|October|November|December|"
-    "Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec)\\.?"
-)
-_BEFORE_A_LABEL = (
-    "Figures?|Figs?\\.|Tables?|Sections?|Sec\\.|Chapters?|Appendix|Equations?|Eqs?\\.|Listings?|Steps?|Part|Notes?|"
-    "Pages?|pp?\\.|Volume|Vol\\.|No\\.|RFC|ISO|IEEE|Issue|PR|Session|Round|GPU|SM|Device"
-)
-_BEFORE_A_VERSION = (
-    "versions?|release|v\\.|driver|CUDA|cuDNN|cuBLAS|CuPy|CUPTI|Python|NumPy|PyTorch|JAX|Triton|DuckDB|LLVM|GCC|"
-    "gcc|Clang|clang|nsys|ncu|nsight-python|NVRTC|nvcc|NVTX|PTX|Nsight Systems|Nsight Compute|"
-    "compute capability|Linux|Ubuntu|Debian|kernel version|C\\+\\+|SARIF|Unicode|HBM|PCIe|NVLink|Gen"
-)
-_UNITLESS = rf"(?![\w%]|\.\d|[{_SPACES}\-]?(?:{_UNIT_NAMES})(?![\w/]))"
-
-
-@dataclass(frozen=True)
-class NoClaim:
-    """A kind of digits that is no claim. `bound` tells whether it holds inside a bound text too."""
-
-    name: str
-    about: str
-    pattern: re.Pattern[str]
-    bound: bool = False
-
-
-EXCEPTIONS = (
-    NoClaim(
-        "date",
-        "2026-11-30, 30 November 2026, Nov 2026",
-        re.compile(
-            rf"\b\d{{4}}-\d\d(?:-\d\d)?(?:T[\d:.]+(?:Z|[+\-]\d\d:?\d\d)?)?(?![\w-])"
-            rf"|\b\d{{1,2}}(?:st|nd|rd|th)? {_MONTH}(?:,? \d{{4}})?\b"
-            rf"|\b{_MONTH} \d{{1,2}}(?:st|nd|rd|th)?(?:,? \d{{4}})?(?![\w.]\d)\b|\b{_MONTH},? \d{{4}}\b"
-        ),
-    ),
-    NoClaim("time of day", "14:05, 14:05:30", re.compile(r"(?<![\w:])\d{1,2}:\d\d(?::\d\d)?(?![\w:])")),
-    NoClaim(
-        "year",
-        "in 2026, since 2019, (2023), the 1990s: from 1950 to 2049 after such a word",
-        re.compile(
-            r"(?:\b(?:in|since|until|by|late|early|mid|during|before|after|year|as of|©)[ \-]|\()"
-            r"(?:19[5-9]|20[0-4])\d(?=[)\s,.;:]|$)"
-            rf"{_UNITLESS}(?! [a-z]+s\b)|\b(?:19|20)\d0s\b"
-        ),
-    ),
-    NoClaim(
-        "version",
-        "v1.2, 2025.3.1, CUDA 13.0, driver 580.95",
-        re.compile(
-            rf"(?<!\w)v\d+(?:\.\d+)*\b|(?<![\w.])\d+\.\d+\.\d+(?:\.\d+)*(?:[\-.]?(?:rc|a|b|dev|post)\d+)?(?!\w)"
-            rf"|\b(?:{_BEFORE_A_VERSION})[ \u00a0\-]v?\d+(?:\.(?:\d+|x))*{_UNITLESS}"
-            rf"(?:(?:,| and| or|/)[ ]?\d+(?:\.\d+)+{_UNITLESS})*"
-        ),
-        bound=True,
-    ),
-    NoClaim(
-        "label",
-        "Figure 3, Table 2, section 4.1, RFC 9110, GPU 0, #12",
-        re.compile(
-            rf"\b(?i:{_BEFORE_A_LABEL})[ \u00a0\-]?#?\d+(?:\.\d+)*{_UNITLESS}"
-            rf"(?:(?:,| and| to|–|-)[ ]?\d+(?:\.\d+)*{_UNITLESS})*"
-            r"|(?<!\w)[#§][ \u00a0]?\d+(?:\.\d+)*\b"
-        ),
-        bound=True,
-    ),
-    NoClaim(
-        "shape",
-        "4096×128, 64x131072, 2 × 3 × 4",
-        re.compile(
-            r"(?<![\w.])\d[\d,]*(?:[ \u00a0\u2009]?[×x*][ \u00a0\u2009]?\d[\d,]*)+"
-            rf"(?![⁰¹²³⁴⁵⁶⁷⁸⁹^.\d]){_UNITLESS}"
-        ),
-        bound=True,
-    ),
-    NoClaim(
-        "name",
-        "H200, FP32, sm_90, p10, row-h200, a:b:256, 2D",
-        re.compile(
-            rf"(?<!\w)(?=[\w:/.\-@#+]*\d)(?>[A-Za-z_]\w*(?:[:/.@#+\-_]\w+)*)(?![{_SPACES}](?:{_UNIT_NAMES})(?!\w))"
-            rf"|(?<![\w.])\d+(?!(?:{_UNIT_NAMES}|[kM])(?!\w))(?![eE][+\-]?\d+\b)[A-Za-z_][\w\-]*"
-        ),
-        bound=True,
-    ),
-    NoClaim(
-        "ordinal",
-        "1st, 90th, 10th and 90th percentile",
-        re.compile(r"(?<!\w)\d+(?:st|nd|rd|th)\b", re.IGNORECASE),
-        bound=True,
-    ),
-    NoClaim(
-        "reference",
-        "[12], [3, 4], [^1], (1), 2)",
-        re.compile(r"\[\^?[\w]*\d+(?:[,–-] ?\d+)*\]|(?<![\w.,])\(\d{1,2}\)(?!\w)|^\s*\d{1,2}\)(?= )"),
-    ),
-)
-_HEADING_NUMBER = re.compile(r"^\s*(?:\d+(?:\.\d+)*[.)]|\d+(?:\.\d+)+|\d+(?=\s+[A-Z]))(?=\s)")
 
 
 @dataclass(frozen=True)
@@ -216,18 +118,9 @@ class Quantity:
         return replace(self, unit=unit)
 
 
-def no_claims(text: str, *, bound: bool = False, heading: bool = False) -> list[Span]:
-    """Where digits stand that claim nothing: EXCEPTIONS, or with `bound` those that hold inside bound text."""
-    spans = [
-        match.span() for one in EXCEPTIONS if one.bound or not bound for match in one.pattern.finditer(text)
-    ]
-    if heading and (number := _HEADING_NUMBER.match(text)):
-        spans.append(number.span())
-    return spans
-
-
 def quantities(text: str, ignored: Sequence[Span] = ()) -> Iterator[Quantity]:
-    """The numbers of a text that touch none of the ignored spans, in order; see `spread_units` for ranges."""
+    """The numbers of a text that touch none of the ignored spans, in order; see `spread_units` for ranges
+    and `no_claims` for what to ignore."""
     position = 0
     skip = sorted(ignored)
     while match := _NUMBER.search(text, position):
@@ -255,7 +148,7 @@ def spread_units(text: str, found: Sequence[Quantity]) -> list[Quantity]:
     return spread[::-1]
 
 
-_IN_A_ROW = re.compile(rf"[{_SPACES}]?(?:[–—\-−±]|\bto\b|\band\b|\bor\b|,|,? and)[{_SPACES}]?")
+_IN_A_ROW = re.compile(rf"[{SPACES}]?(?:[–—\-−±]|\bto\b|\band\b|\bor\b|,|,? and)[{SPACES}]?")
 
 
 def number_words(text: str, *, factors: bool = True) -> Iterator[Quantity]:
@@ -278,7 +171,7 @@ def number_words(text: str, *, factors: bool = True) -> Iterator[Quantity]:
 def _quantity(match: re.Match[str], ignored: Sequence[Span]) -> Quantity | None:
     digits = match["digits"]
     if match["group"]:
-        digits = re.sub(rf"[,'’{_SPACES}]", "", digits)
+        digits = re.sub(rf"[,'’{SPACES}]", "", digits)
     elif "," in digits:
         digits = digits.replace(",", ".")
     if len(digits) > 400:
@@ -296,9 +189,9 @@ def _quantity(match: re.Match[str], ignored: Sequence[Span]) -> Quantity | None:
     unit, end = NONE, match.end()
     if match["unit"] and not any(start < end and match.start("unit") < stop for start, stop in ignored):
         unit = (
-            UNITS[match["unit"].strip(_SPACES)]
-            if match["unit"].strip(_SPACES) in UNITS
-            else UNITS[match["unit"].strip(_SPACES + "-")]
+            UNITS[match["unit"].strip(SPACES)]
+            if match["unit"].strip(SPACES) in UNITS
+            else UNITS[match["unit"].strip(SPACES + "-")]
         )
     elif match["unit"]:
         end = match.start("unit")
@@ -307,7 +200,7 @@ def _quantity(match: re.Match[str], ignored: Sequence[Span]) -> Quantity | None:
     start = match.start("sign") if sign else match.start("digits")
     number_end = match.start("unit") if match["unit"] else match.end()
     return Quantity(
-        start, end, match.string[start:number_end].strip(_SPACES), value, step, unit, signed=bool(sign)
+        start, end, match.string[start:number_end].strip(SPACES), value, step, unit, signed=bool(sign)
     )
 
 
@@ -315,7 +208,7 @@ def _raised(value: Fraction, step: Fraction, power: str) -> tuple[Fraction, Frac
     """A number with its exponent: 1e6, 1.6×10⁷, or a power alone, 2²⁴."""
     scientific = power[0] in "eE" or "10" in power[: power.find("^") if "^" in power else len(power)]
     exponent_text = (
-        power[1:] if power[0] in "eE" else re.sub(rf"^[{_SPACES}×x·*⋅]*(?:10)?\^?\{{?", "", power).rstrip("}")
+        power[1:] if power[0] in "eE" else re.sub(rf"^[{SPACES}×x·*⋅]*(?:10)?\^?\{{?", "", power).rstrip("}")
     )
     exponent = int(exponent_text.translate(_SUPERSCRIPT).replace("−", "-"))
     if abs(exponent) > 300:

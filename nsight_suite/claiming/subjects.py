@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from nsight_suite.claiming.claims import Claim
 from nsight_suite.claiming.values import Case
@@ -38,6 +39,12 @@ def subject_of(claim: Claim, direction: Direction) -> int | None:
         if named[0] != named[1]:
             return 1 if named[0] else 0
     before = text[start : min(claim.start, direction.start)]
+    clause = re.split(r"[,;:—–](?=\s)", before)[-1]
+    return next((found for part in (clause, before) if (found := _lead(names, part)) is not None), None)
+
+
+def _lead(names: Sequence[list[str]], before: str) -> int | None:
+    """Which of two cases a text names as its subject: alone, or with the other as what it is compared with."""
     found = [_mentions(one, before) for one in names]
     leads = [any(not _OBJECT.search(before[: match.start()]) for match in one) for one in found]
     if leads[0] != leads[1]:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
+from math import isfinite
 from urllib.parse import quote
 
 from nsight_suite.claiming.evidence import Evidence, Row, RunEvidence
 from nsight_suite.claiming.numbers import Quantity
-from nsight_suite.claiming.units import PLAIN, of_column
+from nsight_suite.claiming.units import of_column
 
 # What a case is told by first; other columns only where these leave several rows.
 _KEYS = (
@@ -25,57 +29,68 @@ _KEYS = (
     "shape",
     "variant",
 )
-_MOST_ROWS = 600
 _FEWEST_DIGITS = 2
-# Asked first: what articles are about.
-_FIRST = ("host_completion", "paired_speedup", "limits", "dram_bytes", "kernel_time", "kernel_counts", "batch")
+_MOST_TRIED = 60
+# What articles are about: these are asked first, then the experiment's own queries.
+_FIRST = (
+    *("host_completion", "paired_speedup", "limits", "dram_bytes", "kernel_time", "kernel_counts", "batch"),
+    *("session_completion", "profiler_overhead", "launch_split", "graph_setup", "copy_bandwidth", "device"),
+    *("occupancy_limits", "early_starts", "task_tail", "kernel_summary", "memcpy_summary", "dram_by_kernel"),
+)
+
+
+@dataclass(frozen=True)
+class _Cell:
+    """A number of a run, in base units, and where it stands."""
+
+    amount: Fraction
+    run: RunEvidence
+    query: str
+    column: str
+    row: Row
 
 
 class Suggestions:
-    """Every number of the runs, gathered once, when the first is asked for."""
+    """The numbers of the runs, gathered once, when the first is asked for."""
 
     def __init__(self, evidence: Evidence) -> None:
         self._evidence = evidence
-        self._cells: list[tuple[Fraction, str, RunEvidence, str, str, Row]] | None = None
 
     def for_number(self, quantity: Quantity, sentence: str, most: int = 3) -> list[str]:
         """Bindings that the number would be right for, best first: those whose case the sentence names."""
         digits = len(re.sub(r"\D", "", quantity.number).lstrip("0"))
         if digits < _FEWEST_DIGITS and not quantity.unit.name:
             return []
-        if self._cells is None:
-            self._cells = list(self._gathered())
+        cells = self._cells.get(quantity.unit.dimension, [])
+        first = bisect_left(cells, quantity.base - quantity.half_step, key=lambda cell: cell.amount)
+        last = bisect_right(cells, quantity.base + quantity.half_step, key=lambda cell: cell.amount)
+        near = sorted(cells[first:last], key=lambda cell: _rank(cell.query))[:_MOST_TRIED]
         words = set(re.findall(r"[\w.]+", sentence.casefold()))
         found: dict[str, int] = {}
-        for amount, dimension, run, query, column, row in self._cells:
-            if dimension != quantity.unit.dimension or abs(amount - quantity.base) > quantity.half_step:
-                continue
-            if dimension == PLAIN and digits < 3 and quantity.unit.name == "" and amount.denominator != 1:
-                continue
-            binding = self._binding(run, query, column, row)
-            if binding:
+        for cell in near:
+            if binding := self._binding(cell):
                 named = sum(part.casefold() in words for part in re.split(r"[:/?&=]", binding))
-                found.setdefault(binding, 2 * named - 10 * (query not in _FIRST))
+                found.setdefault(binding, 2 * named - _rank(cell.query))
         return sorted(found, key=lambda one: -found[one])[:most]
 
-    def _gathered(self) -> Iterator[tuple[Fraction, str, RunEvidence, str, str, Row]]:
+    @cached_property
+    def _cells(self) -> Mapping[str, Sequence[_Cell]]:
+        """Cells by their dimension, ascending."""
+        found: dict[str, list[_Cell]] = {}
         for run in self._evidence.runs:
-            for query, columns in sorted(run.queries.items(), key=lambda item: item[0] not in _FIRST):
-                rows = run.rows_or_none(query)
-                for row in rows if len(rows) <= _MOST_ROWS else ():
-                    for column in columns:
-                        cell = row.get(column)
-                        if (
-                            isinstance(cell, int | float)
-                            and not isinstance(cell, bool)
-                            and abs(cell) < float("inf")
-                        ):
+            for query in dict.fromkeys((*_FIRST, *run.own_queries)):
+                for row in run.rows_or_none(query):
+                    for column, cell in row.items():
+                        if isinstance(cell, int | float) and not isinstance(cell, bool) and isfinite(cell):
                             unit = of_column(column)
-                            yield Fraction(str(cell)) * unit.scale, unit.dimension, run, query, column, row
+                            amount = Fraction(str(cell)) * unit.scale
+                            found.setdefault(unit.dimension, []).append(_Cell(amount, run, query, column, row))
+        return {dimension: sorted(cells, key=lambda cell: cell.amount) for dimension, cells in found.items()}
 
-    def _binding(self, run: RunEvidence, query: str, column: str, row: Row) -> str:
+    def _binding(self, cell: _Cell) -> str:
         """A short binding that names that row alone; empty where the usual columns do not tell it apart."""
-        rows: Sequence[Row] = run.rows(query)
+        run, column, row = cell.run, cell.column, cell.row
+        rows: Sequence[Row] = run.rows(cell.query)
         conditions = []
         for key in _KEYS:
             if len({str(other[column]) for other in rows}) == 1:
@@ -88,4 +103,8 @@ class Suggestions:
         if len({str(other[column]) for other in rows}) != 1:
             return ""
         prefix = f"{run.name}/" if len(self._evidence.runs) > 1 else ""
-        return f"claim:{prefix}{query}/{column}" + ("?" + "&".join(conditions) if conditions else "")
+        return f"claim:{prefix}{cell.query}/{column}" + ("?" + "&".join(conditions) if conditions else "")
+
+
+def _rank(query: str) -> int:
+    return _FIRST.index(query) if query in _FIRST else len(_FIRST)

@@ -1,0 +1,116 @@
+"""Digits in a text that claim nothing: dates, versions, labels, shapes, names; docs/claims.md lists them."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from nsight_suite.claiming.numbers import SPACES, UNIT_NAMES, Span
+
+_MONTH = (
+    "(?:January|February|March|April|May|June|July|August|September|October|November|December|"
+    "Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec)\\.?"
+)
+_BEFORE_A_LABEL = (
+    "Figures?|Figs?\\.|Tables?|Sections?|Sec\\.|Chapters?|Appendix|Equations?|Eqs?\\.|Listings?|Steps?|Part|Notes?|"
+    "Pages?|pp?\\.|Volume|Vol\\.|No\\.|RFC|ISO|IEEE|Issue|PR|Session|Round|Phase|GPU|SM|Device|RTX|GTX|Xeon|EPYC|Ryzen"
+)
+_BEFORE_A_VERSION = (
+    "versions?|release|v\\.|driver|CUDA|cuDNN|cuBLAS|CuPy|CUPTI|Python|NumPy|PyTorch|JAX|Triton|DuckDB|LLVM|GCC|"
+    "gcc|Clang|clang|nsys|ncu|nsight-python|NVRTC|nvcc|NVTX|PTX|Nsight Systems|Nsight Compute|"
+    "compute capability|Linux|Ubuntu|Debian|kernel version|C\\+\\+|SARIF|Unicode|HBM|PCIe|NVLink|Gen"
+)
+_UNITLESS = rf"(?![\w%]|\.\d|[{SPACES}\-]?(?:{UNIT_NAMES})(?![\w/]))"
+
+
+@dataclass(frozen=True)
+class NoClaim:
+    """A kind of digits that is no claim. `bound` tells whether it holds inside a bound text too."""
+
+    name: str
+    about: str
+    pattern: re.Pattern[str]
+    bound: bool = False
+
+
+EXCEPTIONS = (
+    NoClaim(
+        "date",
+        "2026-11-30, 30 November 2026, Nov 2026",
+        re.compile(
+            rf"\b\d{{4}}-\d\d(?:-\d\d)?(?:T[\d:.]+(?:Z|[+\-]\d\d:?\d\d)?)?(?![\w-])"
+            rf"|\b\d{{1,2}}(?:st|nd|rd|th)? {_MONTH}(?:,? \d{{4}})?\b"
+            rf"|\b{_MONTH} \d{{1,2}}(?:st|nd|rd|th)?(?:,? \d{{4}})?(?![\w.]\d)\b|\b{_MONTH},? \d{{4}}\b"
+        ),
+    ),
+    NoClaim("time of day", "14:05, 14:05:30", re.compile(r"(?<![\w:])\d{1,2}:\d\d(?::\d\d)?(?![\w:])")),
+    NoClaim(
+        "year",
+        "in 2026, since 2019, (2023), the 1990s: from 1950 to 2049 after such a word",
+        re.compile(
+            r"(?:\b(?i:in|since|until|by|late|early|mid|during|before|after|year|as of|©)[ \-]|\()"
+            r"(?:19[5-9]|20[0-4])\d(?=[)\s,.;:]|$)"
+            rf"{_UNITLESS}(?! [a-z]+s\b)|\b(?:19|20)\d0s\b"
+        ),
+    ),
+    NoClaim(
+        "version",
+        "v1.2, 2025.3.1, CUDA 13.0, driver 580.95",
+        re.compile(
+            rf"(?<!\w)v\d+(?:\.\d+)*\b|(?<![\w.])\d+\.\d+\.\d+(?:\.\d+)*(?:[\-.]?(?:rc|a|b|dev|post)\d+)?(?!\w)"
+            rf"|\b(?:{_BEFORE_A_VERSION})[ \u00a0\-]v?\d+(?:\.(?:\d+|x))*{_UNITLESS}"
+            rf"(?:(?:,| and| or|/)[ ]?\d+(?:\.\d+)+{_UNITLESS})*"
+        ),
+        bound=True,
+    ),
+    NoClaim(
+        "label",
+        "Figure 3, Table 2, section 4.1, RFC 9110, GPU 0, #12",
+        re.compile(
+            rf"\b(?i:{_BEFORE_A_LABEL})[ \u00a0\-]?#?\d+(?:\.\d+)*{_UNITLESS}"
+            rf"(?:(?:,| and| to|–|-)[ ]?\d+(?:\.\d+)*{_UNITLESS})*"
+            r"|(?<!\w)[#§][ \u00a0]?\d+(?:\.\d+)*\b"
+        ),
+        bound=True,
+    ),
+    NoClaim(
+        "shape",
+        "4096×128, 64x131072, 2 × 3 × 4",
+        re.compile(
+            r"(?<![\w.])\d[\d,]*(?:[ \u00a0\u2009]?[×x*][ \u00a0\u2009]?\d[\d,]*)+"
+            rf"(?![⁰¹²³⁴⁵⁶⁷⁸⁹^.\d]){_UNITLESS}"
+        ),
+        bound=True,
+    ),
+    NoClaim(
+        "name",
+        "H200, FP32, sm_90, p10, row-h200, a:b:256, 2D",
+        re.compile(
+            rf"(?<!\w)(?=[\w:/.\-@#+]*\d)(?>[A-Za-z_]\w*(?:[:/.@#+\-_]\w+)*)(?![{SPACES}](?:{UNIT_NAMES})(?!\w))"
+            rf"|(?<![\w.])\d+(?!(?:{UNIT_NAMES}|[kM])(?!\w))(?![eE][+\-]?\d+\b)[A-Za-z_][\w\-]*"
+        ),
+        bound=True,
+    ),
+    NoClaim(
+        "ordinal",
+        "1st, 90th, 10th and 90th percentile",
+        re.compile(r"(?<!\w)\d+(?:st|nd|rd|th)\b", re.IGNORECASE),
+        bound=True,
+    ),
+    NoClaim(
+        "reference",
+        "[12], [3, 4], [^1], (1), 2)",
+        re.compile(r"\[\^?[\w]*\d+(?:[,–-] ?\d+)*\]|(?<![\w.,])\(\d{1,2}\)(?!\w)|^\s*\d{1,2}\)(?= )"),
+    ),
+)
+_HEADING_NUMBER = re.compile(r"^\s*(?:\d+(?:\.\d+)*[.)]|\d+(?:\.\d+)+|\d+(?=\s+[A-Z]))(?=\s)")
+
+
+def no_claims(text: str, *, bound: bool = False, heading: bool = False) -> list[Span]:
+    """Where digits stand that claim nothing: EXCEPTIONS, or with `bound` those that hold inside bound text."""
+    spans = [
+        match.span() for one in EXCEPTIONS if one.bound or not bound for match in one.pattern.finditer(text)
+    ]
+    if heading and (number := _HEADING_NUMBER.match(text)):
+        spans.append(number.span())
+    return spans

@@ -75,7 +75,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--case", metavar="CASE", action="append", default=[], help="only this case; may be repeated"
     )
-    parser.add_argument("--all", action="store_true", help="show in tables what is unchanged too")
+    parser.add_argument("--all", action="store_true", help="show in tables every count too")
     parser.add_argument(
         "--format", choices=("table", "csv", "json", "md"), help="default: by --out, else table"
     )

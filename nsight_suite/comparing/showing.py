@@ -1,4 +1,4 @@
-"""A comparison as text: what stands in the way, a row for each time, counts that are no longer the same."""
+"""A comparison as text: what stands in the way, a row for each time, and counts that changed."""
 
 from __future__ import annotations
 
@@ -58,8 +58,10 @@ def as_csv(comparison: Comparison) -> str:
 def as_table(
     comparison: Comparison, fail_on: Sequence[str], form: str = "table", *, whole: bool = False
 ) -> str:
-    """For people: as plain text, or as Markdown (`md`). `whole` shows what is unchanged too."""
-    shown = [row for row in comparison.rows if whole or row.verdict != UNCHANGED]
+    """For people: as plain text, or as Markdown (`md`). `whole` shows every count too."""
+    shown = [
+        row for row in comparison.rows if whole or row.is_time or row.verdict not in (UNCHANGED, INCOMPARABLE)
+    ]
     cells = tuple(_cells(row) for row in shown)
     # A column that says nothing in any row is left out.
     used = [index for index in range(len(_TABLE)) if any(row[index] for row in cells)]
@@ -139,7 +141,7 @@ def _doubts(doubts: Sequence[Doubt]) -> str:
             lines.append(f"{mark}: {more} more like it")
         if blocks:
             lines.append(f"    to compare all the same: --allow {code}")
-    return "\n".join(lines)
+    return "\n".join(fill(line, _WIDTH, subsequent_indent="    ") for line in lines)
 
 
 def _feet(comparison: Comparison, fail_on: Sequence[str]) -> str:

@@ -100,6 +100,12 @@ def find_run(name_or_path: str | Path) -> Path:
     known = ", ".join(f"examples/{run.name}" for run in recorded_runs()) or "none"
     way_out = f"Give the folder that `capture` or `ingest` wrote, or a recorded run: {known}."
     ingest = f"python -m nsight_suite.ingest {path} --out RUN"
+    if path.is_file() and path.suffix == ".zip":
+        raise UsageError(
+            f"'{path}' is an archive, no run folder.",
+            f"Check it as it is: python -m nsight_suite.verify {path}\n"
+            f"  or unpack it: python -m zipfile -e {path} FOLDER",
+        )
     if path.is_file():
         raise UsageError(f"'{path}' is a file, no run folder.", f"If it is a report, ingest it first: {ingest}")
     if path.is_dir():

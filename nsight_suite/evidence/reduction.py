@@ -43,6 +43,8 @@ _METADATA = {
         *(":COLLECT_CUDA_TRACE", ":COLLECT_NVTX_TRACE"),
     ),
 }
+# Where the header of an SQLite file tells which SQLite wrote it.
+_VERSION = slice(96, 100)
 # NVTX events that the readers ask for by name: ranges, and the names of domains.
 _NAMED_EVENTS = (59, 60, 70, 71, 75)
 
@@ -126,7 +128,7 @@ def _forget_version(database: Path) -> None:
     """Clear the field of the header that tells which SQLite wrote the file: nothing reads it, and two versions
     shall write the same bytes."""
     with database.open("r+b") as file:
-        file.seek(96)
+        file.seek(_VERSION.start)
         file.write(bytes(4))
 
 
@@ -265,3 +267,14 @@ def reduce_report(source: Path, target: Path, requested: Sequence[str]) -> bool:
     except (OSError, ValueError) as error:
         raise BadReport(f"{source.name} cannot be read: {error}.") from error
     return True
+
+
+def same_report(one: Path, other: Path) -> bool:
+    """Whether two files are the same, but for the SQLite that wrote them."""
+    if one.stat().st_size != other.stat().st_size:
+        return False
+    contents = [bytearray(path.read_bytes()) for path in (one, other)]
+    if one.suffix == ".sqlite":
+        for content in contents:
+            content[_VERSION] = bytes(4)
+    return contents[0] == contents[1]

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from nsight_suite.errors import SuiteError
+from nsight_suite.evidence.reduction import same_report
 from nsight_suite.manifest import LeftOut, read_manifest, role_of
 from nsight_suite.runfolder import RunFolder, sha256
 
@@ -48,10 +49,9 @@ def left_out(run: RunFolder, draft: RunFolder, dropped: Mapping[str, LeftOut]) -
         copy = draft.path / inside
         if inside in dropped:
             continue
-        why = _REDUCED if copy.is_file() else _why_private(inside)
-        digest = sha256(path)
-        if not copy.is_file() or sha256(copy) != digest:
-            found.append(LeftOut(inside, path.stat().st_size, digest, why))
+        if not copy.is_file() or not same_report(path, copy):
+            why = _REDUCED if copy.is_file() else _why_private(inside)
+            found.append(LeftOut(inside, path.stat().st_size, sha256(path), why))
     return list({(one.path, one.sha256): one for one in reversed(found)}.values())
 
 

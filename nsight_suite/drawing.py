@@ -19,6 +19,7 @@ from typing import Any
 from nsight_suite import __version__, figurestyle
 from nsight_suite.errors import CannotAnswer, UsageError
 from nsight_suite.evidence.store import Store
+from nsight_suite.evidence.versions import EvidenceReplaced, of_one_version
 from nsight_suite.figurefiles import FigureSource, figure_sources
 from nsight_suite.querying import open_evidence, query_text, run_sql
 from nsight_suite.querying.formats import as_text
@@ -66,15 +67,22 @@ def draw(
             raise UsageError(
                 f"There is no figure '{name}' for '{info['experiment']}'.", f"Its figures: {', '.join(known)}."
             )
+    return of_one_version(run.evidence, lambda: _drawn(run, names, sources, info))
+
+
+def _drawn(
+    run: RunFolder, names: Sequence[str] | None, sources: Sequence[FigureSource], info: Mapping[str, Any]
+) -> Drawn:
     drawings, left_out = [], {}
-    store = open_evidence(run)
-    inputs = _inputs(run, store)
+    store, inputs = open_evidence(run), _inputs(run)
     with store.connection:
         for source in sources:
             if names is not None and source.name not in names:
                 continue
             try:
                 drawings.append(_draw(store, source, info, inputs))
+            except EvidenceReplaced:
+                raise
             except CannotAnswer as error:
                 if names is not None:
                     raise
@@ -162,14 +170,14 @@ def _draw(store: Store, source: FigureSource, info: Mapping[str, Any], inputs: l
     return Drawing(source, svg.getvalue(), png.getvalue(), provenance)
 
 
-def _inputs(run: RunFolder, store: Store) -> list[dict[str, str]]:
-    """Everything that an answer depends on beside the query: evidence, expectations and the shared views.
-
-    Of the evidence the very files that the store reads, whatever lies in their place by now.
-    """
+def _inputs(run: RunFolder) -> list[dict[str, str]]:
+    """Everything that an answer depends on beside the query: evidence, expectations and the shared views."""
     views = sorted((data_root() / "queries" / "views").glob("*.sql"))
     return [
-        *({"path": f"evidence/{name}", "sha256": sha256(path)} for name, path in sorted(store.files.items())),
+        *(
+            {"path": f"evidence/{path.name}", "sha256": sha256(path)}
+            for path in sorted(run.evidence.glob("*.parquet"))
+        ),
         *(
             {"path": "protocol/expected.sql", "sha256": sha256(run.expected)}
             for _ in range(run.expected.is_file())

@@ -14,7 +14,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from nsight_suite.command import run_command
 from nsight_suite.errors import UsageError
@@ -24,7 +24,9 @@ from nsight_suite.sources import find_run, looks_like_report
 if TYPE_CHECKING:
     from nsight_suite.evidence.ingested import LooseReport
     from nsight_suite.evidence.store import Store
+    from nsight_suite.querying import Answer
 
+_T = TypeVar("_T")
 _FORMATS = ("table", "csv", "json", "md", "parquet")
 
 
@@ -116,8 +118,16 @@ def _write(asked: _Asked, form: str, out: Path | None) -> None:
 
     from nsight_suite.querying import ask_named, ask_sql, formats
 
-    store, tell_doubts = _open(asked)
-    answer = ask_named(store, asked.name, asked.experiment) if asked.name else ask_sql(store, asked.sql)
+    def begun() -> tuple[Store, Callable[[], None], Answer]:
+        store, tell_doubts = _open(asked)
+        named = asked.name
+        return (
+            store,
+            tell_doubts,
+            ask_named(store, named, asked.experiment) if named else ask_sql(store, asked.sql),
+        )
+
+    store, tell_doubts, answer = _of_one_version(asked, begun)
     tell_doubts()
     pieces = formats.pieces(replace(answer, batches=counted(answer.batches)), form)
     if out:
@@ -132,13 +142,26 @@ def _copy(asked: _Asked, path: Path) -> None:
     """The answer as a new Parquet file."""
     from nsight_suite.querying import copy_named, copy_sql
 
-    store, tell_doubts = _open(asked, path)
-    if asked.name:
-        rows = copy_named(store, asked.name, path, asked.experiment)
-    else:
-        rows = copy_sql(store, asked.sql, path)
+    def copied() -> tuple[Store, Callable[[], None], int]:
+        path.unlink(missing_ok=True)
+        store, tell_doubts = _open(asked, path)
+        named = asked.name
+        return (
+            store,
+            tell_doubts,
+            copy_named(store, named, path, asked.experiment) if named else copy_sql(store, asked.sql, path),
+        )
+
+    store, tell_doubts, rows = _of_one_version(asked, copied)
     tell_doubts()
     _tell_why_empty(store, asked, rows)
+
+
+def _of_one_version(asked: _Asked, work: Callable[[], _T]) -> _T:
+    """What `work` gives, done again when the evidence of a run was replaced under it."""
+    from nsight_suite.evidence.versions import of_one_version
+
+    return of_one_version(asked.source.evidence, work) if isinstance(asked.source, RunFolder) else work()
 
 
 def _open(asked: _Asked, writes: Path | None = None) -> tuple[Store, Callable[[], None]]:

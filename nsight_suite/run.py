@@ -8,7 +8,7 @@ with nsight_suite.open_run("examples/row-h200") as run:
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import cached_property
 from pathlib import Path
@@ -94,7 +94,7 @@ class Run:
         """
         from nsight_suite.querying import run_named
 
-        return _shaped(run_named(self._store, name, str(self.info["experiment"])), as_)
+        return _shaped(self._asked(lambda store: run_named(store, name, str(self.info["experiment"]))), as_)
 
     @overload
     def sql(self, text: str) -> pd.DataFrame: ...
@@ -108,7 +108,20 @@ class Run:
         """The rows of a SELECT over the evidence; see `query`."""
         from nsight_suite.querying import run_sql
 
-        return _shaped(run_sql(self._store, text), as_)
+        return _shaped(self._asked(lambda store: run_sql(store, text)), as_)
+
+    def _asked(self, ask: Callable[[Store], Result]) -> Result:
+        """What the store answers; where the evidence was replaced since it was opened, one opened anew."""
+        from nsight_suite.evidence.versions import EvidenceReplaced, of_one_version
+
+        def work() -> Result:
+            try:
+                return ask(self._store)
+            except EvidenceReplaced:
+                self.close()
+                raise
+
+        return of_one_version(self.folder.evidence, work)
 
     def measured(
         self, quantity: str, case_id: str, *, caches: Literal["", "flushed", "warm"] = "", kernel: str = ""
@@ -121,12 +134,16 @@ class Run:
 
         Raises UsageError for an unknown name, and CannotAnswer when the run does not hold the quantity.
         """
+        from nsight_suite.evidence.versions import of_one_version
         from nsight_suite.reconciliation.measuring import CASES, measure
 
-        cases = {row["case_id"]: row for row in self.sql(CASES, as_="rows")}
-        if case_id not in cases:
-            raise UsageError(f"The run has no case '{case_id}'.", f"Its cases: {', '.join(cases)}.")
-        return measure(lambda name: self.query(name, as_="rows"), cases[case_id], quantity, caches, kernel)
+        def work() -> Measured:
+            cases = {row["case_id"]: row for row in self.sql(CASES, as_="rows")}
+            if case_id not in cases:
+                raise UsageError(f"The run has no case '{case_id}'.", f"Its cases: {', '.join(cases)}.")
+            return measure(lambda name: self.query(name, as_="rows"), cases[case_id], quantity, caches, kernel)
+
+        return of_one_version(self.folder.evidence, work)
 
     def reconcile(self) -> Reconciliation:
         """Judge the run: a verdict for every case in every family, with the findings behind them."""
@@ -156,7 +173,7 @@ class Run:
         The report of a run that was ingested has neither verdicts nor figures: no experiment declares any.
         """
         from nsight_suite.drawing import Drawn, draw
-        from nsight_suite.evidence.pinning import of_one_version
+        from nsight_suite.evidence.versions import of_one_version
         from nsight_suite.reporting import write_report
 
         target = Path(folder) if folder else self.output_path

@@ -12,7 +12,7 @@ import tempfile
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import IO, Any
@@ -21,9 +21,9 @@ import duckdb
 
 from nsight_suite.errors import SuiteError, UsageError, first_line
 from nsight_suite.evidence.needs import needs_of
-from nsight_suite.evidence.pinning import Pinned, pinned
 from nsight_suite.evidence.sqltext import escaped, not_a_pattern, quoted
 from nsight_suite.evidence.tables import Table, tables
+from nsight_suite.evidence.versions import Version, of_one_version
 from nsight_suite.evidence.views import in_order, shared_views
 from nsight_suite.runfolder import RunFolder, replacing
 from nsight_suite.writing import cannot_write, replacing_folder
@@ -66,33 +66,32 @@ _CORRECT = "Correct it: one row for each case, whole numbers from 0 on; see docs
 class Store:
     """An open store: an in-memory DuckDB with a view per table, and why any table could not be read.
 
-    `remedy` is the way out when a query that should have an answer has none. `files` are the files of evidence
-    that the store was opened with, by name, each under a path that leads to this very file even when the
-    evidence has been replaced since; they are kept until the connection goes.
+    `remedy` is the way out when a query that should have an answer has none, `version` the evidence that the
+    store was opened on.
     """
 
     connection: duckdb.DuckDBPyConnection
     missing: Mapping[str, str]
     remedy: str = "A file in evidence/ is lost or damaged. Rebuild it: python -m nsight_suite.evidence RUN"
-    files: Pinned = field(default_factory=dict)
+    version: Version | None = None
 
     def refusal(self, error: DatabaseError) -> str:
         """What a failed query says of the missing table that it read; empty when it failed otherwise."""
         told = (_REFUSAL.format(table=table, reason=reason) for table, reason in self.missing.items())
         return next((text for text in told if text in str(error)), "")
 
-    def told(self, error: DatabaseError) -> str:
-        """What an error says, with the names of files in place of the paths that the store has for them."""
-        text = str(error).strip()
-        for name, path in sorted(self.files.items(), key=lambda file: -len(str(file[1]))):
-            text = text.replace(str(path), name)
-        return text
+    def check(self) -> None:
+        """Raise EvidenceReplaced when what was read since the store was opened may be of two versions."""
+        if self.version:
+            self.version.check()
 
     def rows(self, sql: str) -> list[dict[str, Any]]:
-        """The rows of a query as dictionaries."""
+        """The rows of a query as dictionaries. Raises EvidenceReplaced."""
         result = self.connection.execute(sql)
         names = [column[0] for column in result.description or ()]
-        return [dict(zip(names, row, strict=True)) for row in result.fetchall()]
+        rows = [dict(zip(names, row, strict=True)) for row in result.fetchall()]
+        self.check()
+        return rows
 
 
 def _connect(path: str | Path, config: Mapping[str, Any]) -> duckdb.DuckDBPyConnection:
@@ -240,27 +239,34 @@ def open_store(
     `sql`, one SELECT, only the tables and views that it reads, and the tables `also`, are opened, which is
     quicker. Raises UsageError when the run's expected.sql declares something else than it should.
     """
+    return of_one_version(run.evidence, lambda: _opened(run, missing_as_empty, sql, also, writes))
+
+
+def _opened(
+    run: RunFolder, missing_as_empty: bool, sql: str | None, also: Collection[str], writes: Path | None
+) -> Store:
+    version = Version(run.evidence)
     connection = answering_connection()
     needs = needs_of(connection, sql) if sql is not None else None
     # expected.sql may read any table; a question that reads none may be about the tables themselves.
     only = needs.tables.union(also) if needs and needs.tables and "expected" not in needs.tables else None
-    wanted = [table for table in tables().values() if only is None or table.name in only]
-    files = pinned(run.evidence, [f"{table.name}.parquet" for table in wanted], until=connection)
     missing = {}
-    for table in wanted:
+    for table in tables().values():
+        if only is not None and table.name not in only:
+            continue
         path = (run.evidence / f"{table.name}.parquet").resolve()
         # Comments are for who looks at the tables themselves.
-        reason = _create_view(connection, table, path, files.get(path.name), commented=only is None)
+        reason = _create_view(connection, table, path, commented=only is None)
         if reason:
             missing[table.name] = reason
             connection.execute(_create_table(table) if missing_as_empty else _refusing_view(table, reason))
-    _allow_only(connection, run, only, [*files.values(), *([writes] if writes else [])])
+    _allow_only(connection, run, only, writes)
     if only is None:
         _create_derived_views(connection, run)
         _check_expected(connection, run.expected)
     else:
         create_shared_views(connection, only=only)
-    return Store(connection, missing, files=files)
+    return Store(connection, missing, version=version)
 
 
 def write_duckdb(run: RunFolder) -> None:
@@ -328,16 +334,11 @@ def ensure_duckdb(run: RunFolder) -> None:
 
 
 def _create_view(
-    connection: duckdb.DuckDBPyConnection,
-    table: Table,
-    path: Path,
-    pin: Path | None = None,
-    *,
-    commented: bool = True,
+    connection: duckdb.DuckDBPyConnection, table: Table, path: Path, *, commented: bool = True
 ) -> str | None:
-    """Create the view of a table, over its file as `pin` leads to it; returns why it cannot be, or None."""
+    """Create the view of a table; returns why that is impossible, or None."""
     columns = ", ".join(f"CAST({quoted(c.name)} AS {c.type}) AS {quoted(c.name)}" for c in table.columns)
-    name, file = quoted(table.name), escaped(not_a_pattern(pin or path))
+    name, file = quoted(table.name), escaped(not_a_pattern(path))
     try:
         connection.execute(f"CREATE VIEW {name} AS SELECT {columns} FROM read_parquet('{file}')")
         # Counting cells reads them all. Past some size that costs too much: only the frame is checked.
@@ -350,7 +351,7 @@ def _create_view(
             return f"{path.name} cannot be read"
         if isinstance(error, duckdb.IOException):
             return f"{path.name} is missing"
-        return f"{path.name} is damaged: {first_line(error).replace(str(pin or path), path.name)}"
+        return f"{path.name} is damaged: {first_line(error).replace(str(path), path.name)}"
     if commented:
         _comment(connection, "VIEW", table)
     return None
@@ -372,14 +373,14 @@ def _allow_only(
     connection: Connection,
     run: RunFolder,
     only: Collection[str] | None = None,
-    more: Iterable[Path] = (),
+    writes: Path | None = None,
 ) -> None:
-    """From here on SQL reads and writes no file but those of the evidence, or `only` of these tables, and
-    `more`."""
+    """From here on SQL reads no file but those of the evidence, or `only` of these tables, and writes none but
+    `writes`."""
     files = [f"{name}.parquet" for name in tables() if only is None or name in only]
     paths = [path for file in files for path in ((run.evidence / file).resolve(), Path("evidence") / file)]
     allowed = [form for path in paths for form in sorted({str(path), not_a_pattern(path)})]
-    lock(connection, [*allowed, *map(str, more)])
+    lock(connection, [*allowed, str(writes)] if writes else allowed)
 
 
 def lock(connection: Connection, allowed: Iterable[str] = ()) -> None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from nsight_suite.errors import CannotAnswer, UsageError, first_line
 from nsight_suite.evidence.store import DatabaseError, Store, not_one_query, open_store
+from nsight_suite.evidence.versions import of_one_version
 from nsight_suite.querying.catalogue import find_query
 from nsight_suite.runfolder import RunFolder
 
@@ -68,7 +69,8 @@ class Result:
 @dataclass(frozen=True)
 class Answer:
     """An answer on its way: column names, their SQL types, and rows in batches, each fetched when it is asked
-    for, once. The store answers nothing else meanwhile.
+    for, once. The store answers nothing else meanwhile. Each batch is of the evidence that the store was opened
+    on; where that was replaced meanwhile, EvidenceReplaced is raised.
 
     The first batch is there already, so most SQL that fails has failed before anything is written. What a later
     one meets is raised like what the first meets.
@@ -92,7 +94,7 @@ def open_evidence(
     writes: Path | None = None,
 ) -> Store:
     """Open the evidence of a run for reading; see `open_store`. Raises CannotAnswer when it has none."""
-    if not any(run.evidence.glob("*.parquet")):
+    if not of_one_version(run.evidence, lambda: any(run.evidence.glob("*.parquet"))):
         raise CannotAnswer(
             f"The run {run.path} holds no evidence.",
             f"Build it from its reports: python -m nsight_suite.evidence {run.path}",
@@ -145,8 +147,9 @@ def failing_query(store: Store, name: str) -> Iterator[None]:
     try:
         yield
     except DatabaseError as error:
+        store.check()
         raise CannotAnswer(
-            f"The query '{name}' has no answer: {store.refusal(error) or store.told(error).splitlines()[0]}.",
+            f"The query '{name}' has no answer: {store.refusal(error) or first_line(error)}.",
             _SMALLER if _too_large(error) else store.remedy,
         ) from error
 
@@ -157,14 +160,13 @@ def failing_text(store: Store) -> Iterator[None]:
     try:
         yield
     except DatabaseError as error:
+        store.check()
         if refusal := store.refusal(error):
             raise CannotAnswer(f"The SQL has no answer: {refusal}.", store.remedy) from error
         if _too_large(error):
-            raise CannotAnswer(
-                f"The SQL has no answer: {store.told(error).splitlines()[0]}", _SMALLER
-            ) from error
+            raise CannotAnswer(f"The SQL has no answer: {first_line(error)}", _SMALLER) from error
         raise UsageError(
-            f"The SQL does not run: {store.told(error)}",
+            f"The SQL does not run: {str(error).strip()}",
             "Tables and columns: SELECT table_name, column_name, comment FROM duckdb_columns()",
         ) from error
 
@@ -183,6 +185,7 @@ def _ask(store: Store, sql: str, told: Callable[[], AbstractContextManager[None]
             yield batch
             with told():
                 batch = interruptible(store, lambda: store.connection.fetchmany(_BATCH))
+            store.check()
 
     names = told_apart(column[0] for column in described)
     return Answer(names, tuple(plain_type(column[1]) for column in described), batches())
@@ -190,7 +193,9 @@ def _ask(store: Store, sql: str, told: Callable[[], AbstractContextManager[None]
 
 def _first(store: Store, sql: str) -> tuple[list[Any], list[tuple[Any, ...]]]:
     answer = store.connection.execute(sql)
-    return answer.description or [], answer.fetchmany(_BATCH)
+    described, first = answer.description or [], answer.fetchmany(_BATCH)
+    store.check()
+    return described, first
 
 
 def interruptible(store: Store, work: Callable[[], _T]) -> _T:

@@ -45,6 +45,7 @@ def _copy(store: Store, sql: str, path: Path) -> int:
         if str(path) in str(error):
             raise SuiteError(f"The answer cannot be written: {first_line(error)}") from error
         raise
+    store.check()
     return int(rows)
 
 

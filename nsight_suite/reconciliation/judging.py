@@ -9,6 +9,7 @@ from dataclasses import replace
 from nsight_suite.errors import first_line
 from nsight_suite.evidence.store import DatabaseError, Store
 from nsight_suite.evidence.tables import tables
+from nsight_suite.evidence.versions import of_one_version
 from nsight_suite.protocol import load
 from nsight_suite.querying import open_evidence, run_named, run_sql
 from nsight_suite.reconciliation import completeness, counts, limits, order, time, traffic
@@ -26,6 +27,10 @@ _HELD = ("invocation", "invocation_launch", "invocation_kernel", "workload", "sp
 
 def reconcile_run(run: RunFolder, bounds: Bounds = BOUNDS) -> Reconciliation:
     """Judge a run folder. Raises SuiteError when it is no run, has no protocol, or holds no evidence at all."""
+    return of_one_version(run.evidence, lambda: _judged(run, bounds))
+
+
+def _judged(run: RunFolder, bounds: Bounds) -> Reconciliation:
     asked = run.read_run()
     evidence = gather(open_evidence(run, missing_as_empty=True), str(asked.get("experiment", "")))
     protocol = load(run.protocol)

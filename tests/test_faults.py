@@ -268,7 +268,7 @@ def test_a_disk_that_is_really_full(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "step"), [("record", 1), ("figures", 2), ("evidence", 6), ("ingest", 49), ("share", 60)]
+    ("name", "step"), [("record", 1), ("figures", 2), ("evidence", 11), ("ingest", 49), ("share", 90)]
 )
 def test_a_process_killed_at_any_call_leaves_what_the_next_one_mends(
     tmp_path: Path, name: str, step: int

@@ -433,3 +433,18 @@ def test_a_dot_dump_of_cut_records_is_not_held_against_them(copy: Copy) -> None:
         "('truncated-records', 'validate', 'validate.jsonl', 'It stops early.')",
     )
     assert codes(reconcile_run(run)) == {"truncated-records"}
+
+
+def test_a_clock_that_was_set_back_is_told_and_accuses_no_pilot(copy: Copy) -> None:
+    """By its times the pilot ran after the sessions; but the clock is known not to tell."""
+    run = copy()
+    change(run, FAULTS["the pilot ran after the sessions"][0])
+    change(
+        run,
+        "INSERT INTO @finding (code, pass, subject, reason) VALUES "
+        "('clock-set-back', 'timing', 'timing', 'It began before the pilot had ended.')",
+    )
+    reconciliation = reconcile_run(run)
+    assert reconciliation.exit_status == 0
+    (found,) = [one for one in reconciliation.findings if one.code == "clock-set-back"]
+    assert found.verdict == "explained"

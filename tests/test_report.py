@@ -2,27 +2,44 @@
 
 from __future__ import annotations
 
+import base64
+import csv
+import hashlib
 import re
 import shlex
+import statistics
+from contextlib import redirect_stdout
+from html import unescape
 from html.parser import HTMLParser
+from io import StringIO
 from pathlib import Path
 from urllib.parse import unquote
 from xml.etree import ElementTree
 
+import numpy as np
 import pytest
+from markupsafe import escape
 from synthetic_run import Rows, make_run
+from tiny_export import Call, Kernel, Range, make_export
 
-from nsight_suite import report
+from nsight_suite import open_run, query, report
 from nsight_suite.drawing import Drawn, draw
 from nsight_suite.errors import CannotAnswer
+from nsight_suite.figurefiles import figure_sources
+from nsight_suite.ingesting import ingest
+from nsight_suite.querying import find_query, query_text
 from nsight_suite.reconciliation import reconcile_run
 from nsight_suite.reporting import write_report
+from nsight_suite.reporting.behind import BEHIND
+from nsight_suite.reporting.ingested import INGESTED_BEHIND, INGESTED_TABLES
 from nsight_suite.reporting.pages import PAGES, SECTIONS
-from nsight_suite.reporting.selection import CHECKS, ENVIRONMENT, KEY_TABLES
+from nsight_suite.reporting.selection import CHECKS, DOUBTS, ENVIRONMENT, KEY_TABLES
+from nsight_suite.reporting.strips import spread, strip
 from nsight_suite.reporting.tables import text_table
-from nsight_suite.runfolder import RunFolder
+from nsight_suite.runfolder import RunFolder, write_json
 from nsight_suite.sources import find_run
 
+DATA = Path(__file__).parent / "data"
 UNDRAWN = Drawn((), {})  # figures take most of a report's time
 
 
@@ -31,10 +48,19 @@ def reported(run: RunFolder, drawn: Drawn = UNDRAWN) -> tuple[Path, Path]:
 
 
 @pytest.fixture(scope="module")
-def written(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
-    run = make_run(tmp_path_factory.mktemp("report") / "run")
-    html, markdown = reported(run, draw(run))
-    return html.read_text(encoding="utf-8"), markdown.read_text(encoding="utf-8")
+def printed(synthetic_run: RunFolder, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """What the command prints of a report with all figures: two paths."""
+    out = tmp_path_factory.mktemp("report")
+    with redirect_stdout(StringIO()) as output:
+        assert report.main([str(synthetic_run.path), "--out", str(out)]) == 0
+    assert sorted(path.name for path in out.iterdir() if path.name[0] != ".") == ["report.html", "report.md"]
+    return output.getvalue()
+
+
+@pytest.fixture(scope="module")
+def written(printed: str) -> tuple[str, str]:
+    html, markdown = (Path(path).read_text(encoding="utf-8") for path in printed.split())
+    return html, markdown
 
 
 class _Page(HTMLParser):
@@ -135,8 +161,111 @@ def test_the_numbers_are_those_of_the_queries(written: tuple[str, str]) -> None:
     assert cells[2:7] == ["kernel-sum", "268.48", "268.48", "268.48", "268.47"]
 
 
+def behind(html: str, anchor: str) -> str:
+    """What stands on the evidence page behind a row, as it is printed."""
+    return html.partition(f'<div id="{anchor}">')[2].partition("</details>")[0]
+
+
+def test_a_number_leads_to_its_row_and_every_sample_behind_it(
+    written: tuple[str, str], synthetic_run: RunFolder
+) -> None:
+    with open_run(synthetic_run.path) as run:
+        rows = run.query("host_completion", as_="rows")
+    assert len(rows) == 12
+    for number, row in enumerate(rows, 1):
+        block = behind(written[0], f"host_completion.{number}")
+        assert f"median_ns {row['median_ns']} · p10_ns {row['p10_ns']} · p90_ns {row['p90_ns']}" in block
+        samples = [int(text) for text in re.findall(r"<tr><td>\d+<td>\d+<td>(\d+)", block)]
+        assert len(samples) == row["samples"]
+        assert round(statistics.median(samples)) == row["median_ns"]
+        assert written[0].count(f'<a href="#host_completion.{number}"') >= 1 + 6
+
+
+def test_every_number_of_a_results_table_is_a_link(written: tuple[str, str]) -> None:
+    results = written[0].split('id="results"')[1].split('id="evidence"')[0]
+    assert set(re.findall(r'<td class="n">(.*?)</td>', results)) <= {"–"}
+    for table in ("kernel_counts", "dram_bytes", "launch_split", "limits"):
+        assert len(re.findall(rf'<td><a href="#{table}\.\d+"', results)) > 40
+
+
+def test_counters_and_kernels_are_shown_one_by_one(written: tuple[str, str], synthetic_run: RunFolder) -> None:
+    with open_run(synthetic_run.path) as run:
+        rows = run.query("dram_bytes", as_="rows")
+        counters = run.sql("SELECT * FROM workload", as_="rows")
+    number, row = next(
+        (number, row)
+        for number, row in enumerate(rows, 1)
+        if row["case_id"] == "row:staged:stream:4096x4096" and row["pass"] == "ncu"
+    )
+    counted = [one for one in counters if (one["case_id"], one["pass"]) == (row["case_id"], row["pass"])]
+    block = behind(written[0], f"dram_bytes.{number}")
+    assert len(counted) == block.count("<tr><td>") == 8
+    for one in counted:
+        values = (one[name] for name in ("workload_id", "short_name", "dram_read_bytes", "dram_write_bytes"))
+        assert "<td>".join(map(str, values)) in block
+
+
+@pytest.mark.parametrize("name", ["host_completion", "limits", "validation", "tools"])
+def test_each_query_has_its_text_its_hash_and_its_columns(written: tuple[str, str], name: str) -> None:
+    part = written[0].split(f'id="query-{name}"')[1].split("</article>")[0]
+    found = find_query(name, "row")
+    assert hashlib.sha256(found.sql.encode()).hexdigest() in part
+    assert str(escape(found.sql)) in part
+    for column, meaning in found.columns.items():
+        assert f"<dt><code>{column}</code></dt><dd>{escape(meaning)}</dd>" in part
+
+
+def test_the_queries_of_figures_stand_there_too(written: tuple[str, str]) -> None:
+    """Those that have no name of their own are told as FIGURE.KEY."""
+    drawn = [source for source in figure_sources("row") if f'id="figure-{source.name}"' in written[0]]
+    assert len(drawn) == 3
+    for source in drawn:
+        for key, asked in source.queries.items():
+            named = len(asked.split()) == 1
+            name, text = (asked, query_text(asked, "row")) if named else (f"{source.name}.{key}", asked)
+            part = written[0].split(f'id="query-{name}"')[1].split("</article>")[0]
+            assert hashlib.sha256(text.encode()).hexdigest() in part
+
+
+def test_the_policy_names_the_style_and_the_script(written: tuple[str, str]) -> None:
+    (policy,) = re.findall(r'http-equiv="Content-Security-Policy" content="([^"]*)"', written[0])
+    assert unescape(policy).startswith("default-src 'none'; img-src data:;")
+    for tag in ("style", "script"):
+        (text,) = re.findall(f"<{tag}>(.*?)</{tag}>", written[0], re.DOTALL)
+        digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+        assert f"{tag}-src 'sha256-{digest}'" in unescape(policy)
+
+
+@pytest.mark.parametrize("values", [[5], [5, 5, 5], [1, 2, 4], list(range(100, 0, -3)), [7] * 20 + [900]])
+def test_the_spread_of_samples(values: list[float]) -> None:
+    """Quantiles are those of DuckDB and numpy; of few samples the extremes are told instead."""
+    seen = spread(values)
+    assert seen.median == pytest.approx(np.median(values))
+    low, high = np.quantile(values, (0.1, 0.9)) if len(values) >= 10 else (min(values), max(values))
+    assert (seen.low, seen.high) == pytest.approx((low, high))
+    drawn = strip(values)
+    assert drawn.svg.count("v14") + drawn.beyond == len(values)
+    places = [float(place) for place in re.findall(r"M([\d.-]+) 6v14", drawn.svg)]
+    assert all(0 <= place <= 640 for place in places)
+
+
+def test_what_a_behind_declares_is_there(synthetic_run: RunFolder) -> None:
+    """Its keys and the columns that it sums up are columns of the query; its home is told before it."""
+    shown = [*KEY_TABLES, *INGESTED_TABLES]
+    order = [table.query for table in shown]
+    with open_run(synthetic_run.path) as run:
+        for name, sources in {**BEHIND, **INGESTED_BEHIND}.items():
+            columns = set(find_query(name).columns)
+            for one in sources:
+                sql = find_query(one.sql).sql if len(one.sql.split()) == 1 else one.sql
+                raw = set(run.sql(f"SELECT * FROM ({sql}) LIMIT 0").columns)
+                assert {*one.keys, *one.values} <= columns, name
+                assert {*one.keys, *one.values.values(), *filter(None, [one.per])} <= raw, name
+                assert not one.home or order.index(one.home) < order.index(name)
+
+
 def test_no_heading_stands_twice_in_a_table() -> None:
-    for table in (*KEY_TABLES, *ENVIRONMENT, *CHECKS):
+    for table in (*KEY_TABLES, *ENVIRONMENT, *CHECKS, *DOUBTS, *INGESTED_TABLES):
         assert len(set(table.columns.values())) == len(table.columns), table.query
 
 
@@ -148,9 +277,12 @@ def test_the_table_of_limits_gives_the_answer(written: tuple[str, str]) -> None:
     assert "≈ explained</span>" in written[0]
 
 
-def test_tables_of_what_a_run_does_not_have_are_left_out(written: tuple[str, str], tmp_path: Path) -> None:
-    _, markdown = reported(make_run(tmp_path / "run", whole=True))
-    text = markdown.read_text(encoding="utf-8")
+def test_tables_of_what_a_run_does_not_have_are_left_out(
+    written: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    html, markdown = reported(run := make_run(tmp_path / "run", whole=True))
+    text, page = markdown.read_text(encoding="utf-8"), html.read_text(encoding="utf-8")
+    assert [path.read_text(encoding="utf-8") for path in reported(run)] == [page, text]
     for title in (
         *("Host completion, session by session", "What the pilot chose", "Tasks planned and recorded"),
         *("Tasks that began before the stage before had ended", "Tasks of a traced invocation together"),
@@ -161,6 +293,19 @@ def test_tables_of_what_a_run_does_not_have_are_left_out(written: tuple[str, str
     assert "| row:fused:graph:32x1024 | 0 | B | 32 | 29 |" in text
     assert "#### Variants of the same machine code" not in text
     assert "#### Arrays checked" in written[1]
+    _the_rest_of_cut_rows_is_had_by_the_command(page, capsys)
+
+
+def _the_rest_of_cut_rows_is_had_by_the_command(page: str, capsys: pytest.CaptureFixture[str]) -> None:
+    block = next(part for part in page.split("<details>") if "The first 16 of 32." in part)
+    command = shlex.split(unescape(re.search(r"<pre tabindex=\"0\"><code>(.*?)</code>", block, re.DOTALL)[1]))
+    assert command[:3] == ["python", "-m", "nsight_suite.query"]
+    assert query.main([*command[3:], "--format", "csv"]) == 0
+    rows = list(csv.reader(capsys.readouterr().out.splitlines()))
+    assert len(rows) == 1 + 32
+    shown = re.findall(r"<tr><td>(.*?)(?=<tr>|</tbody>)", block)
+    given = [[value or "NULL" for value in row[4:]] for row in rows[1:]]
+    assert given[:16] == [row.split("<td>") for row in shown]
 
 
 def test_the_commands_run_as_printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -200,6 +345,47 @@ def test_what_is_missing_is_said_not_hidden(tmp_path: Path) -> None:
     assert "**row-completion**: Host completion" in text
 
 
+def test_a_run_that_is_not_complete_says_so_on_top(tmp_path: Path) -> None:
+    def fail(tables: Rows) -> None:
+        (row,) = (row for row in tables["pass"] if row["pass"] == "sanitize")
+        row |= {"state": "failed", "reason": "compute-sanitizer <crashed>"}
+        tables["pass"] = [row for row in tables["pass"] if row["pass"] != "ncu-warm"]
+
+    run = make_run(tmp_path / "run", edit=fail)
+    write_json(run.run_json, {**run.read_run(), "state": "incomplete"})
+    html, markdown = (path.read_text(encoding="utf-8") for path in reported(run))
+    for text in (html.split("<nav")[0], markdown.split("\n## Protocol\n")[0]):
+        assert "The run is incomplete" in text
+    for said in (
+        "Pass sanitize is failed: compute-sanitizer",
+        "Pass ncu-warm was asked for and left no record.",
+    ):
+        assert said in html.split('id="limits"')[1]
+        assert said in markdown.split("\n## Limits\n")[1]
+    assert "compute-sanitizer &lt;crashed&gt;" in html
+
+
+def test_an_ingested_run_has_a_report_without_verdicts(tmp_path: Path) -> None:
+    export = make_export(
+        tmp_path / "mine.sqlite",
+        api=[Call("cudaLaunchKernel_v7000", 100 * n + 10, 100 * n + 20, n) for n in range(40)],
+        kernels=[Kernel("k<int>", 100 * n + 50, 100 * n + 70 + n, n) for n in range(40)],
+        nvtx=[Range("step", 100 * n, 100 * n + 30) for n in range(40)],
+    )
+    ingested = ingest([export, DATA / "ncu_kernel_raw.csv"], tmp_path / "run").run
+    assert report.main([str(ingested.path)]) == 0
+    html, markdown = ((ingested.path / f"report.{form}").read_text(encoding="utf-8") for form in ("html", "md"))
+    for text in (html, markdown):
+        assert "Nothing is judged" in text
+        assert "no protocol declared" in text
+    assert "The first 16 of 270." in behind(html, "ncu_workloads.1")
+    block = behind(html, "kernel_summary.1")
+    assert "kernels 40 · untimed 0" in block
+    assert "The first 16 of 40." in block
+    assert "k&lt;int&gt;" in html
+    assert not _Page(html).all("img")
+
+
 def test_a_failed_check_is_named(tmp_path: Path) -> None:
     def fail(tables: Rows) -> None:
         tables["validation"][0]["passed"] = False
@@ -226,11 +412,10 @@ def test_a_run_without_evidence_says_how_to_build_it(tmp_path: Path) -> None:
         reported(run)
 
 
-def test_command_prints_both_paths(
-    synthetic_run: RunFolder, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert report.main([str(synthetic_run.path), "--out", str(tmp_path)]) == 0
-    assert capsys.readouterr().out.split() == [str(tmp_path / "report.html"), str(tmp_path / "report.md")]
+def test_command_prints_both_paths(printed: str) -> None:
+    html, markdown = map(Path, printed.splitlines())
+    assert (html.name, markdown.name) == ("report.html", "report.md")
+    assert html.parent == markdown.parent
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,18 @@ from collections.abc import Sequence
 from nsight_suite.comparing.conditions import REASONS, doubts_between, in_order, remark
 from nsight_suite.comparing.counted import judge_counts
 from nsight_suite.comparing.loose import compare_loose, read_loose
-from nsight_suite.comparing.results import MISSING, NEW, Comparison, Doubt, Options, Row, in_table
+from nsight_suite.comparing.results import (
+    CHANGED,
+    IMPROVED,
+    MISSING,
+    NEW,
+    REGRESSED,
+    Comparison,
+    Doubt,
+    Options,
+    Row,
+    in_table,
+)
 from nsight_suite.comparing.sides import Side, read_side
 from nsight_suite.comparing.timing import judge_times, moved_together
 from nsight_suite.errors import UsageError
@@ -48,7 +59,7 @@ def compare_sides(a: Side, b: Side, options: Options, repeats: Sequence[Side] = 
     rows += judge_times(a, b, shared, doubts, options, repeats=repeats)
     rows += judge_counts(a, b, shared, doubts, options.threshold)
     doubts += moved_together(rows, a.cases, options.threshold)
-    doubts += _of_baseline(rows, options.baseline)
+    doubts += _of_baseline(a, rows, options.baseline)
     return Comparison(
         a.told, b.told, options, tuple(one.told.run_id for one in repeats), in_order(doubts), in_table(rows)
     )
@@ -81,19 +92,22 @@ def _of_repeats(a: Side, repeats: Sequence[Side]) -> list[Doubt]:
     return found
 
 
-def _of_baseline(rows: Sequence[Row], baseline: str) -> list[Doubt]:
+def _of_baseline(a: Side, rows: Sequence[Row], baseline: str) -> list[Doubt]:
     """Whether the baseline itself is another than before, which moves all that is divided by it."""
     if not baseline:
         return []
+    its_kernels = {
+        f"{row['source']}:{row['kernel']}"
+        for row in a.rows["same_binary"]
+        if baseline in row["variants"].split(", ")
+    }
     changed = [
-        row.case_id
+        row
         for row in rows
-        if row.quantity == "machine_code"
-        and row.verdict == "changed"
-        and row.case_id.startswith(f"{baseline}.")
+        if row.quantity == "machine_code" and row.verdict == CHANGED and row.case_id in its_kernels
     ]
     moved = [
-        row.case_id for row in rows if row.quantity == "completion" and row.verdict in ("regressed", "improved")
+        row.case_id for row in rows if row.quantity == "completion" and row.verdict in (REGRESSED, IMPROVED)
     ]
     told = "The baseline's own machine code changed: what is divided by it may have moved for that alone."
     found = [remark("baseline-changed", told)] if changed else []

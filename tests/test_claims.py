@@ -56,6 +56,8 @@ DEFINITIONS = """
 [written]: claim:dram_bytes/dram_write_bytes?case=row:fused:graph:4096x4096&pass=ncu
 [warm]: claim:dram_bytes/dram_read_bytes?case=row:fused:graph:4096x4096&pass=ncu-warm
 [logical]: claim:limits/logical_bytes?case=row:fused:graph:4096x4096
+[slogical]: claim:limits/logical_bytes?case=row:staged:graph:4096x4096
+[rate]: claim:limits/logical_bytes_per_second?case=row:fused:graph:4096x4096
 [busy]: claim:limits/busy_ns?case=row:fused:graph:4096x4096
 [copy]: claim:copy_bandwidth/bytes_per_second
 [event]: claim:batch/event_interval_ns?case=row:fused:graph:4096x4096
@@ -191,6 +193,16 @@ def test_every_planted_error_is_found_and_nothing_else(recorded: Checker) -> Non
         "The flushed counters ([67.1 MB][flushed]) say nothing about warm bandwidth.",
         "It is [2.07 times][ratio] faster, but it cannot be told whether because of fewer launches.",
         "A multiprocessor can hold [8 blocks][limit], which is a limit.",
+        "Fused is [2.07 times][ratio] faster; we use medians because samples vary.",
+        "Fused is [2.07 times][ratio] faster. We use medians because samples vary.",
+        "Staged takes [161 µs][s] because it launches four kernels.",
+        "| variant | under nsys, µs |\n|---|---|\n| fused | [79.7][profiled] |",
+        "It achieves a logical rate of [1.92 TB/s](claim:logical_rate(logical,busy)).",
+        "[77.8 µs/call][f], [77.8 usec][f], [2.07X][ratio]",
+        "Fused is faster by [83.4 µs][diff], by a factor of [2.07][ratio]; staged slower by [83.4 µs][diff].",
+        "Staged needs [2.07 times][ratio] the time of fused. Fused is [2.07 times][ratio] as fast as staged.",
+        "Staged moves [3.00 times](claim:ratio(slogical,logical)) as many bytes as fused.",
+        "The graph takes [1.00 times](claim:ratio(stream,f)) as long as the stream.",
     ],
 )
 def test_what_is_true_passes(checker: Checker, text: str) -> None:
@@ -287,6 +299,12 @@ def test_bindings_that_fit_are_suggested(checker: Checker) -> None:
         ("It is [2.07 times](claim:speedup(s,f)) slower.", "direction"),
         ("Fused takes [52 %][change] more time than staged.", "direction"),
         ("Fusing costs [83.4 µs][diff].", "direction"),
+        ("Fused is slower by [83.4 µs][diff].", "direction"),
+        ("Fused is slower by a factor of [2.07][ratio].", "direction"),
+        ("Fused needs [2.07 times][ratio] as much time as staged.", "direction"),
+        ("Fused needs [2.07 times][ratio] the time of staged.", "direction"),
+        ("Staged is [2.07 times][ratio] as fast as fused.", "direction"),
+        ("Fused moves [3.00 times](claim:ratio(slogical,logical)) more bytes than staged.", "direction"),
         ("[−2.07][ratio]", "value"),
         ("[+83.4 µs][diff]", "value"),
         ("Fused at [77.8 µs][f] is slower than staged at [161 µs][s].", "comparison"),
@@ -384,6 +402,16 @@ def test_a_definition_of_itself_ends(checker: Checker) -> None:
         ("At [78.0 µs][second] the second GPU is slower than the first at [77.8 µs][f].", "other-device"),
         ("[2](claim:ratio(s,ncu))", "ncu-time-is-its-own"),
         ("The latency is more than [70 µs][ncu].", "ncu-time-is-its-own"),
+        (
+            "Fused is [2.07 times][ratio] faster. This is because rows stay in registers.",
+            "times-have-no-single-cause",
+        ),
+        ("Fewer launches make it [2.07 times][ratio] faster.", "times-have-no-single-cause"),
+        ("The saved traffic explains the [2.07 times][ratio].", "times-have-no-single-cause"),
+        ("| latency, µs |\n|---|\n| [79.7][profiled] |", "profiled-is-no-latency"),
+        ("Fused takes [79.7 µs][profiled].", "profiled-is-no-latency"),
+        ("It has a bandwidth of [1.92 TB/s][rate].", "logical-is-not-dram"),
+        ("[77.8 µs][f] ± [0.1 µs](claim:difference(p90,f))", "quantiles-are-not-confidence"),
         ("[79.7 µs](claim:latency(profiled))", "profiled-is-no-latency"),
         ("The latency is [79.7 µs][profiled].", "profiled-is-no-latency"),
     ],

@@ -62,7 +62,9 @@ def _check_number(claim: Claim, quantity: Quantity, amount: Fraction) -> Iterato
         if direction and not _difference_points_so(claim, amount, direction):
             yield _wrong_direction(claim, direction, amount)
         amount = abs(amount)
-    elif direction and _is_factor(claim, with_unit) and not _ratio_points_so(claim, amount, direction):
+    elif (
+        direction and _is_factor(claim, with_unit) and not _ratio_points_so(claim, with_unit, amount, direction)
+    ):
         yield _wrong_direction(claim, direction, amount)
     kind, words, _ = qualifier_before(claim.block.text, quantity.start)
     if problem := _compare(with_unit, amount, claim, kind, words):
@@ -172,13 +174,15 @@ def _difference_points_so(claim: Claim, amount: Fraction, direction: Direction) 
     return (first_minus_second < 0) if _is_lower(claim, direction) else (first_minus_second > 0)
 
 
-def _ratio_points_so(claim: Claim, amount: Fraction, direction: Direction) -> bool:
+def _ratio_points_so(claim: Claim, quantity: Quantity, amount: Fraction, direction: Direction) -> bool:
     """Whether first over second goes the way that the words say: `2 times faster` is a factor above 1."""
-    if amount <= 1:
+    if direction.multiple and amount and abs(1 / amount - quantity.base) <= quantity.half_step:
+        return True  # as long as one another
+    if amount <= 1 and not direction.multiple:
         return False
     subject, lower = subject_of(claim, direction), _is_lower(claim, direction)
     if subject is None:
-        return lower or claim.value.relation != "speedup" or not direction.speed
+        return lower or direction.multiple or claim.value.relation != "speedup" or not direction.speed
     return lower == (subject == 1)
 
 

@@ -87,7 +87,7 @@ EXCEPTIONS = (
         "H200, FP32, sm_90, p10, row-h200, a:b:256, 2D",
         re.compile(
             rf"(?<!\w)(?=[\w:/.\-@#+]*\d)(?>[A-Za-z_]\w*(?:[:/.@#+\-_]\w+)*)(?![{SPACES}](?:{UNIT_NAMES})(?!\w))"
-            rf"|(?<![\w.])\d+(?!(?:{UNIT_NAMES}|[kM])(?!\w))(?![eE][+\-]?\d+\b)[A-Za-z_][\w\-]*"
+            rf"|(?<![\w.])\d+(?!(?:{UNIT_NAMES}|[kKMG]i?)(?!\w))(?![eE][+\-]?\d+\b)[A-Za-z_][\w\-]*"
         ),
         bound=True,
     ),

@@ -19,6 +19,10 @@ SPACES = " \u00a0\u2007\u2009\u202f"
 _SUPERSCRIPT = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺", "0123456789-+")
 UNIT_NAMES = "|".join(re.escape(name) for name in sorted(UNITS, key=len, reverse=True))
 _SCALES = {"thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12, "k": 10**3, "M": 10**6}
+_SCALES |= {"K": 10**3, "G": 10**9, "Ki": 2**10, "Mi": 2**20, "Gi": 2**30}
+
+# `µs/call` is still µs: the evidence tells of one invocation.
+_PER_ONE = r"(?:call|invocation|iteration|op|launch|run|replay|element|row|kernel|graph|job|task)s?\b"
 
 _NUMBER = re.compile(
     rf"""
@@ -33,8 +37,8 @@ _NUMBER = re.compile(
         [eE][+\-−]?\d+(?!\w)
       | (?:[{SPACES}]?[×x·*⋅][{SPACES}]?10)? (?: [⁻⁺]?[⁰¹²³⁴⁵⁶⁷⁸⁹]+ | \^\{{?[+\-−]?\d+\}}? )
     )?
-    (?:[{SPACES}](?P<scale>thousand|million|billion|trillion)\b | (?P<attached>[kM])(?![\w/]))?
-    (?P<unit>[{SPACES}\-]? (?:{UNIT_NAMES}) (?![\w/^]) (?!(?<=[×x])[{SPACES}]?\d))?
+    (?:[{SPACES}](?P<scale>thousand|million|billion|trillion)\b | (?P<attached>[kKMG]i?)(?![\w/]))?
+    (?P<unit>[{SPACES}\-]? (?:{UNIT_NAMES}) (?!\w|\^|/(?!{_PER_ONE})) (?!(?<=[×x])[{SPACES}]?\d))?
     """,
     re.VERBOSE,
 )

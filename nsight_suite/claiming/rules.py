@@ -32,7 +32,7 @@ class ProseRule:
 
 
 def _words(*phrases: str) -> re.Pattern[str]:
-    return re.compile(rf"\b(?:{'|'.join(phrases)})\b", re.IGNORECASE)
+    return re.compile(rf"(?<!\w)(?:{'|'.join(phrases)})(?!\w)", re.IGNORECASE)
 
 
 def _any(test: Callable[[Measured], bool]) -> Callable[[Claim], bool]:
@@ -82,10 +82,15 @@ _PROFILED = (
 _CAUSE = (
     r"because(?: of)?|due to|thanks to|owing to|caused by|comes? from|stems? from|results? from|on account of",
     r"(?:is|are) (?:explained by|the (?:reason|cause))|attribut(?:ed|able) to|accounts? for|buys|pays off",
-    r"which saves|by (?:saving|keeping|avoiding|eliminating)",
+    r"which saves|by (?:saving|keeping|avoiding|eliminating)|explains?|responsible for|makes? the difference",
+    r"owes|driven by",
+    r"(?:fewer|less|saved|avoided|no) [\w -]{1,40}? (?:makes?|made|gives?|yields?|brings?|saves?)",
 )
 _FLUSHED = _any(lambda one: one.method == origins.DRAM and one.caches == "flushed")
 _KERNEL_WRITES = _any(lambda one: one.method == origins.DRAM and one.scope in ("kernel", "kernel-sum"))
+
+# Columns that hold completions, under a profiler too.
+_COMPLETIONS = frozenset({"profiled_ns", "completion_ns"})
 
 PROSE_RULES = (
     ProseRule(
@@ -109,7 +114,7 @@ PROSE_RULES = (
         "logical-is-not-dram",
         _had_by(origins.DECLARED, origins.RATE),
         _words(
-            r"DRAM|HBM\d?e?|memory (?:traffic|bandwidth|throughput)",
+            r"DRAM|HBM\d?e?|memory traffic|bandwidth|throughput",
             r"(?:read|written|fetched|loaded) from memory",
         ),
         told=_words(r"logical\w*|declared|must (?:read|write|move)|need\w* to|at least|copy"),
@@ -119,7 +124,7 @@ PROSE_RULES = (
         lambda claim: any("write" in column for column in claim.value.columns) and _KERNEL_WRITES(claim),
         _words(
             r"all (?:of )?(?:its |the )?writes|everything (?:that )?it writes|total(?:ly)? (?:writes|written)",
-            r"writes? (?:only|just|a total of)|in total|altogether",
+            r"writes? (?:only|just|a total of)|in total|altogether|overall",
         ),
     ),
     ProseRule(
@@ -156,7 +161,7 @@ PROSE_RULES = (
         _quantile,
         _words(
             r"confiden(?:ce|t)|significan(?:t|ce|tly)|error bars?|margin of error|standard errors?",
-            r"uncertainty|CI|credible interval",
+            r"uncertainty|CI|credible interval|±",
         ),
     ),
     ProseRule(
@@ -176,6 +181,12 @@ PROSE_RULES = (
         _words(*_LATENCY),
         told=_words(*_PROFILED),
     ),
+    ProseRule(
+        "profiled-is-no-latency",
+        lambda claim: not _COMPLETIONS.isdisjoint(claim.value.columns) and _had_by(origins.PROFILED)(claim),
+        _words(r"takes?|took|needs?|needed|runs? in|ran in|waits?|time|median"),
+        told=_words(*_PROFILED),
+    ),
 )
 
 
@@ -188,24 +199,50 @@ def check_prose(
     """
     said = set(refused)
     for claim in claims:
-        text = claim.block.text
-        start, end = sentence_around(text, claim.start)
-        sentence = text[start:end]
+        start, _ = sentence_around(claim.block.text, claim.start)
+        context = _context(claim, claims)
         for rule in PROSE_RULES:
             if (rule.code, start) in said or not rule.about(claim):
                 continue
-            if (phrase := _said(rule, sentence, text, start)) is not None:
+            if (phrase := _said(rule, context)) is not None:
                 said.add((rule.code, start))
                 yield claim, forbidden(rule.code, f"The sentence says '{phrase}' of {_had(claim)}.")
     yield from _two_devices(claims)
 
 
-def _said(rule: ProseRule, sentence: str, text: str, start: int) -> str | None:
-    """The forbidden words of a sentence; None where they are missing, denied, or told for what they are."""
-    if rule.told and rule.told.search(sentence):
+# A sentence without a number of its own that goes on about the one before.
+_GOES_ON = re.compile(
+    r"\s*(?:this|that|these|those|it|its|they|which|because|so|hence|thus|here|"
+    r"the (?:reason|cause|gain|difference|speed-?up|factor|improvement|saving))\b",
+    re.IGNORECASE,
+)
+
+
+def _context(claim: Claim, claims: Sequence[Claim]) -> str:
+    """The words about a number: its sentence up to a semicolon, and the next where that goes on about it.
+
+    In a table these are the header of its column and its cell.
+    """
+    text = claim.block.text
+    if claim.block.kind == "cell":
+        return f"{claim.block.header}: {text}"
+    start, end = sentence_around(text, claim.start)
+    start = text.rfind(";", start, claim.start) + 1 or start
+    cut = text.find(";", claim.end, end)
+    context = text[start : cut if cut >= 0 else end]
+    following = sentence_around(text, end + 1) if cut < 0 and end + 1 < len(text) else (end, end)
+    is_own = not any(following[0] <= other.start < following[1] for other in claims)
+    if is_own and _GOES_ON.match(text[following[0] : following[1]]):
+        context += text[end : following[1]]
+    return context
+
+
+def _said(rule: ProseRule, context: str) -> str | None:
+    """The forbidden words of a context; None where they are missing, denied, or told for what they are."""
+    if rule.told and rule.told.search(context):
         return None
-    for match in rule.says.finditer(sentence):
-        if not NEGATION.search(clause_around(text, start + match.start())):
+    for match in rule.says.finditer(context):
+        if not NEGATION.search(clause_around(context, match.start())):
             return match[0].strip()
     return None
 

@@ -11,7 +11,7 @@ from nsight_suite.claiming.words import Direction, sentence_around
 
 # What stands before the case that another is compared with, with few words between.
 _AGAINST = (
-    r"\b(?:than|as|over|against|versus|vs\.?|instead of|rather than|compared (?:with|to)|relative to|unlike|"
+    r"\b(?:than|over|against|versus|vs\.?|instead of|rather than|compared (?:with|to)|relative to|unlike|"
     r"beside)"
 )
 _OBJECT = re.compile(
@@ -33,7 +33,7 @@ def subject_of(claim: Claim, direction: Direction) -> int | None:
     names = [_names(*claim.value.pair), _names(*reversed(claim.value.pair))]
     after = text[number_end:end]
     if than := re.match(
-        r"[^.;]*?\b(?:than|as|over|compared (?:with|to)|against|versus|vs\.?)\b(?P<rest>[^,;:—]*)", after
+        r"[^.;]*?\b(?:than|as|of|over|compared (?:with|to)|against|versus|vs\.?)\b(?P<rest>[^,;:—]*)", after
     ):
         named = [bool(_mentions(one, than["rest"])) for one in names]
         if named[0] != named[1]:

@@ -25,9 +25,9 @@ class Unit:
 NONE = Unit("", PLAIN)
 PERCENT = Unit("%", PLAIN, Fraction(1, 100))
 _TIMES = {
-    1: ("ns", "nanosecond", "nanoseconds"),
-    10**3: ("µs", "μs", "us", "microsecond", "microseconds"),
-    10**6: ("ms", "millisecond", "milliseconds"),
+    1: ("ns", "nsec", "nanosecond", "nanoseconds"),
+    10**3: ("µs", "μs", "us", "µsec", "usec", "microsecond", "microseconds"),
+    10**6: ("ms", "msec", "millisecond", "milliseconds"),
     10**9: ("s", "sec", "second", "seconds"),
 }
 _SIZES = {
@@ -64,7 +64,7 @@ def _known() -> dict[str, Unit]:
     units += [Unit("W", POWER), Unit("mW", POWER, Fraction(1, 1000)), Unit("kW", POWER, Fraction(1000))]
     units += [Unit("°C", TEMPERATURE), Unit("FLOP/byte", INTENSITY), Unit("FLOP/B", INTENSITY)]
     units += [PERCENT, *(Unit(name, PLAIN, Fraction(1, 100)) for name in ("percent", "per cent", "pct"))]
-    units += [Unit(name, PLAIN) for name in ("×", "x", "times", "-fold", "fold")]
+    units += [Unit(name, PLAIN) for name in ("×", "x", "X", "times", "-fold", "fold")]
     return {unit.name: unit for unit in units}
 
 

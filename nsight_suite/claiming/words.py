@@ -43,6 +43,11 @@ _LESS = (
 _MORE = "more|higher|longer|larger|bigger|greater|above|costlier|increase|growth|slowdown|overhead"
 _SHORT_GAP = rf"^{_SPACE}(?:(?:times|as|of|the|a|in|time|,|\)|better|in all|on the median|per\s\w+)\s+){{0,2}}"
 _AFTER = re.compile(rf"{_SHORT_GAP}(?P<word>{_FASTER}|{_SLOWER}|{_LESS}|{_MORE})\b", re.IGNORECASE)
+_MULTIPLE = re.compile(
+    rf"^{_SPACE}(?:times\s+)?(?P<word>as\s+(?:(?P<fast>fast|quick)|(?P<slow>slow)|long|much|many|large|high|big)|"
+    r"the\s+(?:time|latency|duration|bytes|traffic|cost))\b",
+    re.IGNORECASE,
+)
 _BEFORE = re.compile(
     r"\b(?P<word>sav(?:es|ed|ing)|reduc(?:es|ed|ing)|lower(?:s|ed|ing)|short(?:ens|ened)|falls?|fell|drops?|"
     r"dropped|shr[aiu]nks?|decreases?d?|cuts?|speed(?:s|ed) up|faster|gains|rises?|rose|grows?|grew|"
@@ -65,7 +70,8 @@ NEGATION = re.compile(
 class Direction:
     """A word that says which way a difference or factor goes: `lower` for less and faster, of times.
 
-    `speed` tells that it speaks of speed, where lower means a shorter time or a higher rate.
+    `speed` tells that it speaks of speed, where lower means a shorter time or a higher rate. `multiple` is for
+    "as fast" and "the time", of any factor, also below 1.
     """
 
     word: str
@@ -73,6 +79,7 @@ class Direction:
     speed: bool
     start: int
     end: int
+    multiple: bool = False
 
 
 def qualifier_before(text: str, start: int) -> tuple[Kind | None, str, int]:
@@ -88,13 +95,16 @@ def qualifier_before(text: str, start: int) -> tuple[Kind | None, str, int]:
 def direction_near(text: str, start: int, end: int) -> Direction | None:
     """The word after a number (`2 times faster`), or before it (`saves 3 µs`), that tells a direction."""
     after = text[end : end + 60]
+    if match := _MULTIPLE.match(after):
+        speed, lower = bool(match["fast"] or match["slow"]), bool(match["fast"])
+        places = end + match.start("word"), end + match.end("word")
+        return Direction(match["word"], lower, speed, *places, multiple=True)
     if match := _AFTER.match(after):
         word = match["word"].lower()
         speed = bool(re.fullmatch(f"{_FASTER}|{_SLOWER}|speed-?up|slowdown", word))
         lower = bool(re.fullmatch(f"{_FASTER}|{_LESS}", word))
         return Direction(match["word"], lower, speed, end + match.start("word"), end + match.end("word"))
-    before = text[max(0, start - 80) : start]
-    before = before[re.search(r"[^,;:.()]*$", before).start() :] if before else ""  # type: ignore[union-attr]
+    before = re.split(r"[,;:.()]", text[max(0, start - 80) : start])[-1]
     if match := _BEFORE.search(before):
         word = match["word"]
         offset = start - len(before)

@@ -20,7 +20,7 @@ from nsight_suite.reconciliation import reconcile_run
 from nsight_suite.reporting import write_report
 from nsight_suite.runfolder import RunFolder, read_json, sha256, write_json
 from nsight_suite.sources import recorded_runs
-from nsight_suite.verifying import CHECKS, Check, Verification, checks, subject_of
+from nsight_suite.verifying import CHECKS, Check, Verification, checks, pages, subject_of
 from nsight_suite.verifying.published import published
 
 CASE = "jobs:fused:graph:balanced"
@@ -477,11 +477,19 @@ def test_the_report_of_a_bundle_is_written_again(
     monkeypatch.setattr(checks, "draw", lambda *_, **__: drawings)
     judged = reconcile_run(run)
     monkeypatch.setattr(checks, "reconcile_run", lambda run: judged)
-    for page in write_report(run, judged, drawings, run.path, "."):
-        assert page.is_file()
+    written = write_report(run, judged, drawings, run.path, ".")
+    kept = {page.name: page.read_bytes() for page in written}
     forge(run)
     result = check(run, "report")
     assert (result.state, result.counted) == ("holds", {"pages written again": 2})
+
+    def again(run: RunFolder, judged: object, drawn: object, folder: Path, called: str) -> tuple[Path, ...]:
+        """The same pages: the evidence is as it was."""
+        for name, content in kept.items():
+            (folder / name).write_bytes(content)
+        return tuple(folder / name for name in kept)
+
+    monkeypatch.setattr(pages, "write_report", again)
     page = run.path / "report.md"
     line = next(line for line in page.read_text().splitlines() if line.startswith(f"| `{CASE}` "))
     page.write_text(page.read_text().replace(line, line.replace("agree", "disagree", 1)))
@@ -490,6 +498,12 @@ def test_the_report_of_a_bundle_is_written_again(
     assert "report.md: line " in found
     assert "disagree" in found
     assert "this suite writes" in found
+    html = run.path / "report.html"
+    html.write_text(html.read_text().replace("sha256-", "sha256-0", 1))
+    forge(run)
+    other = check(run, "report")
+    assert other.state == "not-checked"
+    assert len([why for why in other.missing if "its style or script is another" in why]) == 2
 
 
 def test_an_ingested_run_holds_as_far_as_it_goes(tmp_path: Path) -> None:

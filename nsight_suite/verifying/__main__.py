@@ -29,6 +29,7 @@ def main(asked: Mapping[str, Any]) -> None:
         print(line, file=told, flush=True)
 
     try:
+        tell(json.dumps({"begun": True}))
         _verify(asked, tell)
         tell(json.dumps({"end": True}))
     except SuiteError as error:

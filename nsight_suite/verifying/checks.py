@@ -155,6 +155,11 @@ class Subject:
         weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
         return with_plain_evidence(self.run, Path(folder) / self.run.path.resolve().name)
 
+    @property
+    def plain_folders(self) -> tuple[Path, ...]:
+        """Where that was written, if it was."""
+        return (self.plain.path,) if "plain" in self.__dict__ else ()
+
     @cached_property
     def reconciliation(self) -> Reconciliation:
         """The run judged again. Raises SuiteError."""

@@ -31,6 +31,7 @@ _START = (
     "runpy.run_module('nsight_suite.verifying', run_name='__main__', alter_sys=True)"
 )
 _WAIT_S = 0.05
+_START_S = 120.0
 _LOOK_EVERY_S = 1.0
 _MOST_SHOWN = 1000
 
@@ -51,6 +52,7 @@ class _Told:
     run_id: str = ""
     manifest_sha256: str | None = None
     checks: list[Check] = field(default_factory=list)
+    begun: bool = False
     beginning: str = ""
     error: tuple[str, str] | None = None
     ended: bool = False
@@ -120,7 +122,7 @@ def _run(
     listener = Thread(target=_listen, args=(process.stdout, told), daemon=True)
     listener.start()
     try:
-        why = _watch(process, folder, allowed, lambda: told.hear(each))
+        why = _watch(process, folder, allowed, told, each)
     finally:
         _end(process)
         listener.join()
@@ -134,14 +136,24 @@ def _run(
 
 
 def _watch(
-    process: subprocess.Popen[bytes], folder: Path, allowed: Allowed, meanwhile: Callable[[], None]
+    process: subprocess.Popen[bytes],
+    folder: Path,
+    allowed: Allowed,
+    told: _Told,
+    each: Callable[[Check], None],
 ) -> str:
-    begun = looked = time.monotonic()
+    """Wait for the process to end; why it must be ended. Its time begins when it has its modules."""
+    started = looked = time.monotonic()
+    begun = None
     while process.poll() is None:
         time.sleep(_WAIT_S)
-        meanwhile()
+        told.hear(each)
         now = time.monotonic()
-        if now - begun > allowed.seconds:
+        if begun is None and told.begun:
+            begun = now
+        if begun is None and now - started > _START_S:
+            return f"it had not begun after {_START_S:g} s"
+        if begun is not None and now - begun > allowed.seconds:
             return f"it took more than {allowed.seconds:g} s"
         if now - looked > _LOOK_EVERY_S:
             looked = now
@@ -175,6 +187,8 @@ def _listen(stream: Any, told: _Told) -> None:
         match message:
             case {"run_id": run_id, "manifest_sha256": digest}:
                 told.run_id, told.manifest_sha256 = run_id, digest
+            case {"begun": True}:
+                told.begun = True
             case {"begins": name}:
                 told.beginning = name
             case {"check": data}:

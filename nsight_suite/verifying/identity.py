@@ -20,6 +20,8 @@ _RUN = ("run_id", "experiment", "created_utc", "protocol_sha256", "source", "qui
 _MANIFEST_ALONE = ("state", "suite_version", "made_with")
 _DEVICE = ("uuid", "name", "driver_version")
 _RECORDS = ".jsonl"
+_RUNS = 'SELECT * FROM "run"'
+_TABLES = ("device", "device_state", "tool")
 
 
 def check(subject: Subject) -> Check:
@@ -35,7 +37,7 @@ def check(subject: Subject) -> Check:
                 found.fail("manifest.json", "tells another command line (argv) than run.json")
         with found.readable("evidence"):
             # Comparing needs only what is there; what is missing is told by other checks.
-            store = open_evidence(subject.plain, missing_as_empty=True)
+            store = open_evidence(subject.plain, missing_as_empty=True, sql=_RUNS, also=_TABLES)
             with store.connection:
                 _evidence(subject, store, found)
                 _passes(subject, store, found)
@@ -66,7 +68,7 @@ def _same(where: str, one: object, info: Mapping[str, Any], keys: Iterable[str],
 
 
 def _evidence(subject: Subject, store: Store, found: Findings) -> None:
-    rows = store.rows('SELECT * FROM "run"')
+    rows = store.rows(_RUNS)
     if len(rows) != 1:
         found.fail("evidence/run.parquet", f"tells of {len(rows)} runs")
         return

@@ -20,6 +20,7 @@ _WITH_FIGURES = ("report.html",)
 # In a bundle the run goes by this name, since its reader is in its folder.
 _HERE = "."
 _LONGEST = 200
+_POLICY = "Content-Security-Policy"
 
 
 def check(subject: Subject) -> Check:
@@ -35,14 +36,24 @@ def check(subject: Subject) -> Check:
         with found.readable("report"), tempfile.TemporaryDirectory() as folder:
             ingested = subject.run.is_ingested()
             drawn, judged = (Drawn((), {}), None) if ingested else (subject.drawn, subject.reconciliation)
-            write_report(subject.run, judged, drawn, Path(folder), _HERE)
+            html, _ = write_report(subject.run, judged, drawn, Path(folder), _HERE)
+            dressed = html.name not in pages or _dress(html) == _dress(subject.path(html.name))
             for page in pages:
-                if others := _others(subject, page, drawn):
+                others = _others(subject, page, drawn)
+                if not dressed:
+                    others.append("its style or script is another than this suite's, so its words may be too")
+                if others:
                     found.miss(f"{page}, line by line: {', '.join(others)}")
                 else:
                     found.count("pages written again")
                     _compare(subject, page, Path(folder) / page, found)
     return found.as_check(NAME, ABOUT)
+
+
+def _dress(page: Path) -> str:
+    """The line by which a page allows its style and script, by their hashes."""
+    with page.open(encoding="utf-8", errors="replace") as lines:
+        return next((line for line in lines if _POLICY in line), "")
 
 
 def _others(subject: Subject, page: str, drawn: Drawn) -> list[str]:

@@ -81,7 +81,7 @@ def _made(name: str, about: str, check: Callable[[Subject], Check], subject: Sub
 
 def _without_folders(check: Check, subject: Subject) -> Check:
     """Messages name files by their paths inside the run, wherever that lies here."""
-    folders = [f"{run.path}/" for run in (subject.run, subject.plain)]
+    folders = [f"{path}/" for path in (subject.run.path, *subject.plain_folders)]
 
     def told(text: str) -> str:
         for folder in folders:

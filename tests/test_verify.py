@@ -19,7 +19,7 @@ from nsight_suite.manifest import LeftOut, QueryEntry, read_manifest
 from nsight_suite.reconciliation import reconcile_run
 from nsight_suite.reporting import write_report
 from nsight_suite.runfolder import RunFolder, read_json, sha256, write_json
-from nsight_suite.sources import recorded_runs
+from nsight_suite.sources import ExperimentSource, recorded_runs
 from nsight_suite.verifying import CHECKS, Check, Verification, checks, pages, subject_of
 from nsight_suite.verifying.published import published
 
@@ -467,6 +467,35 @@ def test_figures_of_another_matplotlib_are_compared_by_what_they_were_drawn_from
     assert result.failures == ()
     assert result.counted["figures compared by their inputs"] == 2
     assert [why for why in result.missing if "drawn with matplotlib 3.0" in why]
+
+
+MINE = '''"""One number."""
+NAME, EXPERIMENTS, QUERIES = "mine", None, {"n": "SELECT count(*) AS n FROM sample"}
+
+
+def draw(tables):
+    from matplotlib.figure import Figure
+
+    figure = Figure()
+    figure.text(0.5, 0.5, str(tables["n"]["n"][0]))
+    return figure
+'''
+
+
+def test_figures_of_an_experiment_outside_the_project_are_drawn_where_it_is_named(
+    run: RunFolder, tmp_path: Path
+) -> None:
+    outside = ExperimentSource("other", tmp_path / "other")
+    (outside.folder / "figures").mkdir(parents=True)
+    (outside.folder / "figures" / "mine.py").write_text(MINE)
+    write_drawings(draw(run, ["mine"], outside), run.figures)
+    forge(run)
+    result = CHECKS["figures"][1](subject_of(run, outside=outside))
+    assert (result.state, result.counted["figures drawn again"]) == ("holds", 1)
+    shutil.rmtree(outside.folder / "figures")
+    result = CHECKS["figures"][1](subject_of(run, outside=outside))
+    assert result.state == "not-checked"
+    assert "this suite has no figure of that name" in result.missing[0]
 
 
 def test_the_report_of_a_bundle_is_written_again(

@@ -20,7 +20,7 @@ from nsight_suite.reconciliation import reconcile_run
 from nsight_suite.reporting import write_report
 from nsight_suite.runfolder import RunFolder, read_json, sha256, write_json
 from nsight_suite.sources import ExperimentSource, recorded_runs
-from nsight_suite.verifying import CHECKS, Check, Verification, checks, pages, subject_of
+from nsight_suite.verifying import CHECKS, Check, Verification, checks, pages, subject_of, verify_run
 from nsight_suite.verifying.published import published
 
 CASE = "jobs:fused:graph:balanced"
@@ -541,6 +541,17 @@ def test_an_ingested_run_holds_as_far_as_it_goes(tmp_path: Path) -> None:
     results = {name: check(run, name) for name in ("files", "identity", "evidence", "traces", "reconciliation")}
     assert [one.state for one in results.values()] == ["holds", "holds", *["not-checked"] * 3]
     assert "its reports stayed where they are" in results["evidence"].missing[0]
+
+
+def test_a_run_without_evidence_is_told_by_its_own_name(run: RunFolder) -> None:
+    shutil.rmtree(run.evidence)
+    results = {one.name: one for one in verify_run(subject_of(run), ("summaries", "figures", "report"))}
+    told = {
+        name: [failure.what for failure in one.failures] for name, one in results.items() if name != "files"
+    }
+    assert told["evidence"] == ["there is none to compare with what the reports give"]
+    assert told["identity"] == ["The run jobs holds no evidence."]
+    assert told["reconciliation"] == ["The run jobs holds no evidence."]
 
 
 def test_what_was_published_is_compared() -> None:

@@ -32,6 +32,9 @@ def check(subject: Subject) -> Check:
             "the run was ingested: its reports stayed where they are, so its evidence cannot be built again"
         )
         return found.as_check(NAME, ABOUT)
+    if not any(path.startswith("evidence/") for path in subject.files):
+        found.fail("evidence", "there is none to compare with what the reports give")
+        return found.as_check(NAME, ABOUT)
     with found.readable("reports"), collect(subject.run) as connection:
         lost = _lost_passes(subject)
         for name in lost:

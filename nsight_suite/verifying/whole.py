@@ -43,6 +43,7 @@ def subject_of(
     `is_bundle`: it was unpacked from one. `outside` is an experiment outside the project, for its figures.
     Raises SuiteError where it holds links or more than any run, and where run.json cannot be read.
     """
+    run = RunFolder(run.path.resolve())
     found = look_over(run.path, limits)
     refuse_large(found)
     run.read_run()
@@ -81,11 +82,11 @@ def _made(name: str, about: str, check: Callable[[Subject], Check], subject: Sub
 
 def _without_folders(check: Check, subject: Subject) -> Check:
     """Messages name files by their paths inside the run, wherever that lies here."""
-    folders = [f"{path}/" for path in (subject.run.path, *subject.plain_folders)]
+    folders = (*subject.plain_folders, subject.run.path)
 
     def told(text: str) -> str:
         for folder in folders:
-            text = text.replace(folder, "")
+            text = text.replace(f"{folder}/", "").replace(str(folder), folder.name)
         return text
 
     failures = (Failure(told(one.subject), told(one.what)) for one in check.failures)

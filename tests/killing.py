@@ -2,7 +2,8 @@
 
 A process of its own, since it forks, which one with threads must not do.
 
-python killing.py OPERATION FOLDER STEP    # strikes every STEP-th call; prints what was found, as JSON
+python killing.py OPERATION FOLDER 1-40    # strikes at each of these calls; prints what was found, as JSON
+python killing.py OPERATION FOLDER 3,9,99  # those that do not exist are not struck
 """
 
 from __future__ import annotations
@@ -10,13 +11,11 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import signal
 import sys
 import traceback
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
-from itertools import count
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -100,9 +99,9 @@ def ingested(folder: Path, text: str) -> None:
 def ingested_is_whole(folder: Path) -> str:
     if not (folder / "run").exists():
         return "old"
-    opened = open_store(RunFolder(folder / "run"))
-    assert opened.missing == {}
-    assert opened.rows("SELECT name FROM kernel") == [{"name": "k"}]
+    sql = "SELECT name FROM kernel"
+    assert open_store(RunFolder(folder / "run"), sql=sql).rows(sql) == [{"name": "k"}]
+    assert {path.stem for path in RunFolder(folder / "run").evidence.iterdir()} == tables.tables().keys()
     assert RunFolder(folder / "run").read_run()["state"] == "complete"
     return "new"
 
@@ -119,7 +118,7 @@ def shared_is_whole(folder: Path) -> str:
     if not (folder / "bundle").exists():
         return "old"
     bundle = RunFolder(folder / "bundle")
-    assert open_store(bundle).missing == {}
+    assert {path.stem for path in bundle.evidence.iterdir()} == tables.tables().keys()
     assert json.loads(bundle.manifest.read_text())["run_id"]
     return "new"
 
@@ -181,21 +180,24 @@ def looked_at(operation: Operation, folder: Path, number: int) -> dict[str, Any]
     }
 
 
-def main(name: str, place: Path, step: int) -> int:
+def numbers_in(text: str) -> list[int]:
+    first, _, last = text.partition("-")
+    return list(range(int(first), int(last) + 1)) if last else [int(number) for number in text.split(",")]
+
+
+def main(name: str, place: Path, numbers: str) -> int:
     operation, found = OPERATIONS[name], []
     old = place / "old"
     old.mkdir()
     assert in_child(lambda: operation.do(old, "old")) == (0, "None")
-    for number in count(1, step):
+    for number in numbers_in(numbers):
         folder = place / str(number)
         shutil.copytree(old, folder)
         found.append(looked_at(operation, folder, number))
         shutil.rmtree(folder)
-        if found[-1]["ended"] != -signal.SIGKILL:
-            break
     print(json.dumps(found))
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1], Path(sys.argv[2]), int(sys.argv[3])))
+    sys.exit(main(sys.argv[1], Path(sys.argv[2]), sys.argv[3]))

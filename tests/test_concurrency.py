@@ -106,7 +106,7 @@ def test_an_ingest_to_a_run_that_another_process_makes_is_refused(
 
 def test_two_commands_that_draw_at_once_leave_figures_that_belong_together(run: RunFolder) -> None:
     """Each either draws or is told; nothing of one is mixed with what the other wrote."""
-    names = ["row-completion", "row-fourway"]
+    names = ["row-completion"]
     command = [sys.executable, "-m", "nsight_suite.figures", str(run.path), *names]
     both = [subprocess.Popen(command, stderr=subprocess.PIPE, text=True) for _ in range(2)]
     ended = [(process.communicate()[1], process.returncode) for process in both]

@@ -11,6 +11,7 @@ from nsight_suite.errors import UsageError
 from nsight_suite.evidence.paths import argument_without_path, without_paths
 from nsight_suite.evidence.reduction import reduce_report
 from nsight_suite.evidence.tables import tables
+from nsight_suite.evidence.versions import Version
 from nsight_suite.protocol import load
 from nsight_suite.runfolder import RunFolder, sha256, write_json
 
@@ -60,7 +61,11 @@ def builds_of(run: RunFolder) -> Iterator[Path]:
 
 
 def copy_evidence(run: RunFolder, draft: RunFolder) -> None:
-    """The tables of an ingested run, and of run.json what does not tell where its reports lie."""
+    """The tables of an ingested run, and of run.json what does not tell where its reports lie.
+
+    Raises EvidenceReplaced when another process replaced the tables meanwhile.
+    """
+    version = Version(run.evidence)
     draft.evidence.mkdir(parents=True)
     files = [file for name in tables() if (file := run.evidence / f"{name}.parquet").is_file()]
     if not files:
@@ -69,6 +74,7 @@ def copy_evidence(run: RunFolder, draft: RunFolder) -> None:
         )
     for file in files:
         shutil.copyfile(file, draft.evidence / file.name)
+    version.check()
     write_json(draft.run_json, _only(run.read_run(), _RUN_KEYS))
 
 

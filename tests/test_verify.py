@@ -194,6 +194,19 @@ def test_evidence_that_no_report_gives_is_named(run: RunFolder) -> None:
     assert "evidence/more.parquet: is no table of the evidence" in found
 
 
+def test_records_left_out_leave_their_numbers_unchecked(run: RunFolder) -> None:
+    """No bundle of `share` does without them. Whoever claims so gets no number of theirs vouched for."""
+    records = run.reports / "timing.jsonl"
+    entry = LeftOut("reports/timing.jsonl", records.stat().st_size, sha256(records), "too large")
+    records.unlink()
+    forge(run, edit_manifest(left_out=(entry,)))
+    for name, says in {"samples": "samples of the pass timing", "evidence": "rows of the pass timing"}.items():
+        result = check(run, name)
+        assert result.failures == ()
+        assert result.in_part
+        assert result.missing[0].startswith(says)
+
+
 def _all_faster(record: Record) -> Record:
     if record.get("quantity") == "completion" and record["case_id"] == CASE:
         return {**record, "duration_ns": record["duration_ns"] - 100}

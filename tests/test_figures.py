@@ -6,6 +6,7 @@ import hashlib
 import itertools
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from synthetic_run import Rows, make_run
@@ -16,6 +17,8 @@ from nsight_suite.errors import CannotAnswer, SuiteError, UsageError
 from nsight_suite.evidence.store import open_store
 from nsight_suite.figurefiles import figure_sources
 from nsight_suite.figurestyle import microseconds, variant_colours
+from nsight_suite.querying import run_sql
+from nsight_suite.querying.formats import as_text
 from nsight_suite.runfolder import RunFolder, sha256
 from nsight_suite.sources import ExperimentSource
 
@@ -29,7 +32,7 @@ def drawn(synthetic_run: RunFolder, tmp_path_factory: pytest.TempPathFactory) ->
     return folder
 
 
-def _provenance(folder: Path, name: str) -> dict[str, list[dict[str, str]]]:
+def _provenance(folder: Path, name: str) -> dict[str, Any]:
     return json.loads((folder / f"{name}.provenance.json").read_text())
 
 
@@ -53,6 +56,18 @@ def test_provenance_is_that_of_the_files(synthetic_run: RunFolder, drawn: Path, 
     for query in provenance["queries"]:
         assert query["sha256"] == hashlib.sha256(query["sql"].encode()).hexdigest()
     assert provenance["run_id"] == "row-synthetic"
+    assert provenance["configuration"]["protocol_sha256"] == sha256(synthetic_run.protocol)
+    assert {"duckdb", "freetype", "matplotlib", "numpy", "pandas", "pillow"} == provenance["libraries"].keys()
+
+
+def test_provenance_tells_the_rows_that_were_drawn(synthetic_run: RunFolder, drawn: Path) -> None:
+    provenance = _provenance(drawn, "row-completion")
+    store = open_store(synthetic_run)
+    assert [rows["key"] for rows in provenance["rows"]] == [query["key"] for query in provenance["queries"]]
+    for query, rows in zip(provenance["queries"], provenance["rows"], strict=True):
+        answer = run_sql(store, query["sql"])
+        csv = as_text(answer, "csv").encode()
+        assert (rows["rows"], rows["sha256"]) == (len(answer.rows), hashlib.sha256(csv).hexdigest())
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -10,14 +10,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from real_run import make_real_run
 from synthetic_run import UUID, make_run
 
+import nsight_suite
 from nsight_suite.errors import SuiteError, UsageError
+from nsight_suite.evidence.__main__ import main as rebuild_evidence
 from nsight_suite.evidence.conditions import conditions
 from nsight_suite.manifest import (
     Manifest,
     as_data,
     assemble,
+    files_of_run,
     read_manifest,
     role_of,
     update_manifest,
@@ -159,6 +163,17 @@ def test_what_the_suite_writes_later_is_told_and_what_others_changed_stays_found
         **{path: digest for path, digest in before.items() if path != "summaries/samples.csv"},
         "report.html": sha256(report),
     }
+
+
+def test_figures_and_evidence_that_are_made_again_are_told(tmp_path: Path) -> None:
+    run = make_real_run(tmp_path / "run")
+    write_manifest(run, assemble(run, {}))
+    assert rebuild_evidence([str(run.path)]) == 0
+    with nsight_suite.open_run(run.path) as opened:
+        assert opened.figures(["profile-traffic"])
+    told = {entry.path: entry.sha256 for entry in read_manifest(run.manifest).files}
+    assert {"evidence/sample.parquet", "evidence.sqlite", "figures/profile-traffic.svg"} <= told.keys()
+    assert told == {entry.path: entry.sha256 for entry in files_of_run(run)}
 
 
 # -- malformed ones --------------------------------------------------------------------------------

@@ -15,6 +15,7 @@ from fake_tools.bench import EXPERIMENT, PASSES, capture_fake, ready, with_fakes
 
 from nsight_suite import capture
 from nsight_suite.capturing import recorded
+from nsight_suite.manifest import read_manifest
 from nsight_suite.runfolder import RunFolder
 from nsight_suite.sources import find_experiment
 
@@ -290,6 +291,9 @@ def test_the_readmes_first_command(tmp_path: Path, capsys: Output, recorded_run:
     for name in ("report.html", "report.md", "evidence.duckdb", "evidence.sqlite"):
         assert (tmp_path / "copy" / name).is_file()
     assert list((tmp_path / "copy" / "figures").glob("*.png"))
+    manifest = read_manifest(tmp_path / "copy" / "manifest.json")
+    assert {"page", "figure", "summary", "store", "evidence"} <= {entry.role for entry in manifest.files}
+    assert manifest.queries
     output = capsys.readouterr().out
     assert "copy/report.html" in output
     assert re.search(r"recorded run row-h200 \(NVIDIA H200, 2026-\d\d-\d\d\), not of this machine\.\n$", output)

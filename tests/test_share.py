@@ -16,6 +16,7 @@ from nsight_suite.evidence.ingested import rebuild
 from nsight_suite.evidence.store import empty_store, open_store
 from nsight_suite.evidence.tables import tables
 from nsight_suite.ingesting import ingest
+from nsight_suite.manifest import read_manifest
 from nsight_suite.runfolder import RunFolder, read_json, write_json
 from nsight_suite.scanning import scan
 from nsight_suite.sharing import Options
@@ -343,6 +344,9 @@ def test_of_an_ingested_run_the_evidence_alone_is_copied(ingested: RunFolder, tm
     assert files_of(copy.evidence) == files_of(ingested.evidence)
     told = read_json(copy.run_json)
     assert told["passes"] == ["nsys", "ncu"]
+    sources = {Path(entry["given"]["path"]).name: entry["given"] for entry in ingested.read_run()["reports"]}
+    left = {entry.path: (entry.bytes, entry.sha256) for entry in read_manifest(copy.manifest).left_out}
+    assert left == {name: (given["bytes"], given["sha256"]) for name, given in sources.items()}
     assert not {"reports", "argv"} & set(told)
     everything = b"".join(files_of(copy.path).values())
     assert not [secret for secret in SECRETS if secret.encode() in everything]

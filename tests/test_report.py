@@ -296,12 +296,18 @@ def test_tables_of_what_a_run_does_not_have_are_left_out(
     _the_rest_of_cut_rows_is_had_by_the_command(page, capsys)
 
 
-def _the_rest_of_cut_rows_is_had_by_the_command(page: str, capsys: pytest.CaptureFixture[str]) -> None:
-    block = next(part for part in page.split("<details>") if "The first 16 of 32." in part)
-    command = shlex.split(unescape(re.search(r"<pre tabindex=\"0\"><code>(.*?)</code>", block, re.DOTALL)[1]))
+def _answer_of_the_command(block: str, capsys: pytest.CaptureFixture[str]) -> list[list[str]]:
+    """What the command that is printed beside cut rows gives: a row of headings, and all rows."""
+    (printed,) = re.findall(r'<pre tabindex="0"><code>(.*?)</code>', block, re.DOTALL)
+    command = shlex.split(unescape(printed))
     assert command[:3] == ["python", "-m", "nsight_suite.query"]
     assert query.main([*command[3:], "--format", "csv"]) == 0
-    rows = list(csv.reader(capsys.readouterr().out.splitlines()))
+    return list(csv.reader(capsys.readouterr().out.splitlines()))
+
+
+def _the_rest_of_cut_rows_is_had_by_the_command(page: str, capsys: pytest.CaptureFixture[str]) -> None:
+    block = next(part for part in page.split("<details>") if "The first 16 of 32." in part)
+    rows = _answer_of_the_command(block, capsys)
     assert len(rows) == 1 + 32
     shown = re.findall(r"<tr><td>(.*?)(?=<tr>|</tbody>)", block)
     given = [[value or "NULL" for value in row[4:]] for row in rows[1:]]
@@ -365,7 +371,9 @@ def test_a_run_that_is_not_complete_says_so_on_top(tmp_path: Path) -> None:
     assert "compute-sanitizer &lt;crashed&gt;" in html
 
 
-def test_an_ingested_run_has_a_report_without_verdicts(tmp_path: Path) -> None:
+def test_an_ingested_run_has_a_report_without_verdicts(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     export = make_export(
         tmp_path / "mine.sqlite",
         api=[Call("cudaLaunchKernel_v7000", 100 * n + 10, 100 * n + 20, n) for n in range(40)],
@@ -383,6 +391,8 @@ def test_an_ingested_run_has_a_report_without_verdicts(tmp_path: Path) -> None:
     assert "kernels 40 · untimed 0" in block
     assert "The first 16 of 40." in block
     assert "k&lt;int&gt;" in html
+    capsys.readouterr()
+    assert len(_answer_of_the_command(behind(html, "range_summary.1"), capsys)) == 1 + 40
     assert not _Page(html).all("img")
 
 

@@ -16,7 +16,9 @@ from nsight_suite.reporting.tables import exact, in_unit
 
 Row = Mapping[str, Any]
 
-_TOTAL = "raw rows in all"
+_TOTAL = "raw_rows_in_all"
+# Keys that are words of SQL.
+_WORDS = ("range",)
 
 
 @dataclass(frozen=True)
@@ -85,11 +87,11 @@ class Source:
         """All raw rows where something is worked out from them; else those that are printed, with the total."""
         if self.behind.values:
             return run_sql(self.store, self._text).records()
-        within = ", ".join(_quoted(name) for name in self.behind.keys)
+        within = ", ".join(f'"{name}"' for name in self.behind.keys)
         of_key = f"PARTITION BY {within}" if within else ""
-        order = f"ORDER BY {', '.join(map(_quoted, self._columns))}"
+        order = "ORDER BY " + ", ".join(f'"{name}"' for name in self._columns)
         sql = (
-            f"SELECT *, count(*) OVER ({of_key}) AS {_quoted(_TOTAL)} FROM ({self._text}) "
+            f"SELECT *, count(*) OVER ({of_key}) AS {_TOTAL} FROM ({self._text}) "
             f"QUALIFY row_number() OVER ({of_key} {order}) <= {self.behind.most} {order}"
         )
         return run_sql(self.store, sql).records()
@@ -116,12 +118,9 @@ class Source:
                 yield f"{name}: {told(spread(values), 'ns')}{beyond}", drawn.svg
 
     def _command(self, key: Sequence[Any]) -> str:
-        where = " AND ".join(
-            f"{name} IS NOT DISTINCT FROM {_literal(value)}"
-            for name, value in zip(self.behind.keys, key, strict=True)
-        )
+        where = " AND ".join(map(_equal, self.behind.keys, key))
         sql = f"SELECT * FROM ({self._text}) WHERE {where}" if where else self._text
-        return f"python -m nsight_suite.query {self.run_argument} --sql {shlex.quote(sql)}"
+        return f"python -m nsight_suite.query {self.run_argument} --sql {_shell_quoted(sql)}"
 
 
 def told(seen: Spread, unit: str) -> str:
@@ -135,12 +134,17 @@ def told(seen: Spread, unit: str) -> str:
     return f"median {median}, from {low} to {high}, {seen.samples} samples"
 
 
-def _quoted(name: str) -> str:
-    return f'"{name}"'
+def _shell_quoted(sql: str) -> str:
+    """SQL as one word of a command line. It is full of single quotes, so double ones read better."""
+    return shlex.quote(sql) if set(sql) & set('"$`\\!') else f'"{sql}"'
 
 
-def _literal(value: object) -> str:
-    """A key as an SQL literal."""
-    if value is None or isinstance(value, int | float):
-        return exact(value)
-    return "'" + str(value).replace("'", "''") + "'"
+def _equal(name: str, value: object) -> str:
+    """A condition on a key, in SQL. Only a name that needs quotes has them: a shell must be told of each."""
+    name = f'"{name}"' if name in _WORDS else name
+    if value is None:
+        return f"{name} IS NULL"
+    if isinstance(value, int | float):
+        return f"{name} = {exact(value)}"
+    text = str(value).replace("'", "''")
+    return f"{name} = '{text}'"

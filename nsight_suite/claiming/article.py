@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from nsight_suite.claiming.binding import Binding, BindingError, Source, parse_binding
 from nsight_suite.claiming.blocks import Article, Block, Mark
@@ -175,25 +176,26 @@ class _BlockCheck:
         self._taken.append((start, end))
         return Claim(self._block, start, end, mark.target, value, tuple(found), unit)
 
+    @cached_property
+    def _numbers(self) -> tuple[Sequence[Quantity], Sequence[Quantity]]:
+        """All that can be bound: numbers in digits, and numbers in words."""
+        text = self._block.text
+        digits = spread_units(text, list(quantities(text, no_claims(text, bound=True))))
+        return digits, list(number_words(text))
+
     def _numbers_in(self, start: int, end: int) -> list[Quantity]:
         """The numbers of a link's text, else its number words. A unit may follow outside of the link."""
-        text = self._block.text
-        spread = spread_units(text, list(quantities(text, no_claims(text, bound=True))))
-        digits = [one for one in spread if start <= one.start + (text[one.start] in "+-−") and one.start < end]
-        return digits or [one for one in number_words(text) if start <= one.start < end]
+        digits, words = self._numbers
+        found = [one for one in digits if start <= one.start + one.signed and one.start < end]
+        return found or [one for one in words if start <= one.start < end]
 
     def _numbers_before(self, position: int) -> list[Quantity]:
         """The numbers before a comment, the nearest last: in its sentence, with a few words between at most."""
         text = self._block.text
-        start = max(
-            sentence_around(text, max(position - 1, 0))[0], max((end for _, end in self._taken), default=0)
-        )
-        found = [
-            one
-            for one in spread_units(text, list(quantities(text, no_claims(text, bound=True))))
-            if start <= one.start and one.end <= position
-        ]
-        found = found or [one for one in number_words(text) if start <= one.start and one.end <= position]
+        start = max(sentence_around(text, max(position - 1, 0))[0], *(end for _, end in self._taken), 0)
+        digits, words = self._numbers
+        found = [one for one in digits if start <= one.start and one.end <= position]
+        found = found or [one for one in words if start <= one.start and one.end <= position]
         return found if found and len(text[found[-1].end : position].split()) <= 4 else []
 
     def _flag_unbound(self) -> None:
@@ -201,7 +203,7 @@ class _BlockCheck:
         ignored = [*no_claims(text, heading=block.kind == "heading"), *block.code, *self._taken]
         found = spread_units(text, list(quantities(text, ignored)))
         if self._words:
-            found += [one for one in number_words(text, factors=True) if one.number.lower() != "one"]
+            found += [one for one in number_words(text) if one.number.lower() != "one"]
             found = [
                 one for one in found if not any(start < one.end and one.start < end for start, end in ignored)
             ]

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from nsight_suite.claiming.units import NONE, PLAIN, UNITS, Unit
+from nsight_suite.claiming.units import NONE, UNITS, Unit
 
 Span = tuple[int, int]
 
@@ -117,10 +117,6 @@ class Quantity:
         """Half of the last digit in base units: how far off a rightly rounded value may be."""
         return self.step * self.unit.scale / 2
 
-    def within(self, unit: Unit) -> Quantity:
-        """The same number, read in a unit that the text does not repeat."""
-        return replace(self, unit=unit)
-
 
 def quantities(text: str, ignored: Sequence[Span] = ()) -> Iterator[Quantity]:
     """The numbers of a text that touch none of the ignored spans, in order; see `spread_units` for ranges
@@ -155,15 +151,13 @@ def spread_units(text: str, found: Sequence[Quantity]) -> list[Quantity]:
 _IN_A_ROW = re.compile(rf"[{SPACES}]?(?:[–—\-−±]|\bto\b|\band\b|\bor\b|,|,? and)[{SPACES}]?")
 
 
-def number_words(text: str, *, factors: bool = True) -> Iterator[Quantity]:
+def number_words(text: str) -> Iterator[Quantity]:
     """Numbers that are written as words: three, twice, half."""
     for match in _WORD.finditer(text):
         word = re.match(r"\w+", match[0])
         assert word is not None
         name = word[0].lower()
         factor = name in _FACTORS
-        if factor and not factors:
-            continue
         value = _FACTORS[name] if factor else Fraction(WORDS[name])
         unit = UNITS.get(match["unit"] or "", NONE)
         is_factor = factor or unit == UNITS["times"] or unit == UNITS["fold"]
@@ -189,23 +183,16 @@ def _quantity(match: re.Match[str], ignored: Sequence[Span]) -> Quantity | None:
         value, step = raised
     if scale := match["scale"] or match["attached"]:
         value, step = value * _SCALES[scale], step * _SCALES[scale]
-    sign = match["sign"]
     unit, end = NONE, match.end()
-    if match["unit"] and not any(start < end and match.start("unit") < stop for start, stop in ignored):
-        unit = (
-            UNITS[match["unit"].strip(SPACES)]
-            if match["unit"].strip(SPACES) in UNITS
-            else UNITS[match["unit"].strip(SPACES + "-")]
-        )
-    elif match["unit"]:
-        end = match.start("unit")
-    if sign in ("-", "−"):
-        value = -value
+    if written := match["unit"]:
+        is_ignored = any(start < end and match.start("unit") < stop for start, stop in ignored)
+        name = written.strip(SPACES)
+        unit = NONE if is_ignored else UNITS.get(name) or UNITS[name.removeprefix("-")]
+        end = match.start("unit") if is_ignored else end
+    sign = match["sign"]
     start = match.start("sign") if sign else match.start("digits")
-    number_end = match.start("unit") if match["unit"] else match.end()
-    return Quantity(
-        start, end, match.string[start:number_end].strip(SPACES), value, step, unit, signed=bool(sign)
-    )
+    number = match.string[start : match.start("unit") if match["unit"] else match.end()].strip(SPACES)
+    return Quantity(start, end, number, -value if sign in ("-", "−") else value, step, unit, signed=bool(sign))
 
 
 def _raised(value: Fraction, step: Fraction, power: str) -> tuple[Fraction, Fraction] | None:
@@ -222,8 +209,3 @@ def _raised(value: Fraction, step: Fraction, power: str) -> tuple[Fraction, Frac
     if value == 0 and exponent <= 0:
         return None
     return value**exponent, Fraction(1)
-
-
-def is_plain(unit: Unit) -> bool:
-    """Whether a number in that unit is a bare number, factor or share."""
-    return unit.dimension == PLAIN

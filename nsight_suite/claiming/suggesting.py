@@ -11,8 +11,9 @@ from functools import cached_property
 from math import isfinite
 from urllib.parse import quote
 
-from nsight_suite.claiming.evidence import Evidence, Row, RunEvidence
+from nsight_suite.claiming.evidence import Evidence
 from nsight_suite.claiming.numbers import Quantity
+from nsight_suite.claiming.runevidence import Row, RunEvidence
 from nsight_suite.claiming.units import of_column
 
 # What a case is told by first; other columns only where these leave several rows.

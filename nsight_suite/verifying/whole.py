@@ -53,7 +53,7 @@ def subject_of(
             manifest = read_manifest(run.manifest)
         except UsageError as error:
             wrong = error.what.replace(str(run.path), run.path.name)
-    # Whatever `share` writes leaves something out or holds nothing private.
+    # In what `share` writes nothing is private.
     shared = manifest is not None and not any(entry.private for entry in manifest.files)
     return Subject(run, found, manifest, wrong, is_bundle or shared, outside)
 

@@ -100,14 +100,6 @@ def test_the_records_tell_of_the_copy_s_own_files(shared: tuple[RunFolder, RunFo
     assert not any(entry["private"] for entry in files.values())
 
 
-def test_a_copy_of_a_copy_is_the_same(shared: tuple[RunFolder, RunFolder], tmp_path: Path) -> None:
-    _, copy = shared
-    again = share(copy, tmp_path / "again", environment=NO_ENVIRONMENT)
-    for path in sorted(copy.path.rglob("*")):
-        if path.is_file():
-            assert (again.path / path.relative_to(copy.path)).read_bytes() == path.read_bytes(), path.name
-
-
 def test_a_copy_can_be_built_again(shared: tuple[RunFolder, RunFolder], tmp_path: Path) -> None:
     import shutil
 
@@ -307,17 +299,14 @@ def test_nothing_is_overwritten(run: RunFolder, tmp_path: Path) -> None:
     assert sorted(path.name for path in taken.iterdir()) == ["file"]
 
 
-def test_the_command(run: RunFolder, tmp_path: Path) -> None:
-    out = tmp_path / "made" / "copy"
-    command = [sys.executable, "-m", "nsight_suite.share", str(run.path), "--out", str(out)]
-    command += ["--without", "figures,report"]
+def test_the_command_tells_a_refusal_without_a_traceback(run: RunFolder, tmp_path: Path) -> None:
+    (tmp_path / "taken").mkdir()
+    (tmp_path / "taken" / "file").touch()
+    command = [sys.executable, "-m", "nsight_suite.share", str(run.path), "--out", str(tmp_path / "taken")]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert str(out) in done.stdout
-    again = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert again.returncode == 2
-    assert "exists already" in again.stderr
-    assert "Traceback" not in again.stderr
+    assert done.returncode == 2
+    assert "exists already" in done.stderr
+    assert "Traceback" not in done.stderr
 
 
 # -- ingested runs ---------------------------------------------------------------------------------
@@ -351,6 +340,14 @@ def test_of_an_ingested_run_the_evidence_alone_is_copied(ingested: RunFolder, tm
     everything = b"".join(files_of(copy.path).values())
     assert not [secret for secret in SECRETS if secret.encode() in everything]
     assert str(ingested.path.parent).encode() not in everything
+
+
+def test_what_is_made_of_the_run_is_looked_through_too(ingested: RunFolder, tmp_path: Path) -> None:
+    """The secret stands in no source and in no evidence: only the manifest repeats it."""
+    planted = {"PLANTED": "a profiler's whole report"}
+    with pytest.raises(SuiteError, match=r"manifest\.json holds the value of the environment variable PLANTED"):
+        share(ingested, tmp_path / "copy", environment=planted)
+    assert not list(tmp_path.iterdir())
 
 
 def test_two_copies_of_an_ingested_run_are_the_same_and_can_be_asked(

@@ -8,11 +8,12 @@ import os
 import resource
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import matplotlib as mpl
@@ -24,8 +25,10 @@ from tiny_export import Kernel, make_export
 from nsight_suite import writing
 from nsight_suite.drawing import write_drawings
 from nsight_suite.errors import SuiteError
+from nsight_suite.evidence import __main__ as evidence
 from nsight_suite.evidence.build import write
 from nsight_suite.evidence.store import Connection, empty_store, insert_rows, open_store, write_parquet
+from nsight_suite.ingesting import Options, ingest
 from nsight_suite.locking import locked
 from nsight_suite.runfolder import RunFolder, write_json, write_text
 
@@ -183,6 +186,7 @@ FULL_DISK = """
 import json, subprocess, sys
 from pathlib import Path
 from nsight_suite import ingest
+from nsight_suite.evidence import __main__ as evidence
 from nsight_suite.evidence.build import write
 from nsight_suite.evidence.store import empty_store, insert_rows
 from nsight_suite.errors import SuiteError
@@ -428,3 +432,21 @@ def test_of_a_read_only_run_everything_can_be_asked_and_nothing_written(
         assert "Permission denied.\n  Choose a place that you may write to" in error, words
     assert contents(place) == before
     assert sorted(path.name for path in out.iterdir()) == ["answer.parquet", "figures", "run"]
+
+
+# -- what is built again ---------------------------------------------------------------------------
+
+
+def test_evidence_that_is_built_again_brings_its_sqlite_file_along(tmp_path: Path) -> None:
+    """Else that one would go on telling of the evidence of before."""
+    export = make_export(tmp_path / "r.sqlite", kernels=[Kernel("k", 1, 2, 1)])
+    run = ingest([export], tmp_path / "run", Options(sqlite=True)).run
+    with closing(sqlite3.connect(run.sqlite)) as database:
+        database.execute("DELETE FROM kernel")
+        database.commit()
+    assert evidence.main([str(run.path)]) == 0
+    with closing(sqlite3.connect(run.sqlite)) as database:
+        assert database.execute("SELECT name FROM kernel").fetchall() == [("k",)]
+    run.sqlite.unlink()
+    assert evidence.main([str(run.path)]) == 0
+    assert not run.sqlite.exists(), "it is made only where it was asked for"

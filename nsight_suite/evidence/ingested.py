@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from nsight_suite.errors import BadReport, SuiteError, UsageError
 from nsight_suite.evidence.fingerprint import Fingerprint
 from nsight_suite.evidence.notes import Doubt, note_doubts
 from nsight_suite.evidence.readers import ncu_csv, ncu_rep, nsight_python_csv, nsys
+from nsight_suite.evidence.sqlite import replacing_sqlite
 from nsight_suite.evidence.store import (
     Connection,
     DatabaseError,
@@ -160,6 +161,8 @@ def write(connection: Connection, run: RunFolder) -> None:
 def rebuild(run: RunFolder) -> None:
     """Make the evidence of an ingested run again, from its reports where they lay when it was made.
 
+    evidence.sqlite is made again where there is one.
+
     Raises UsageError when one of them is gone or was changed since, and for a copy made by `share`.
     """
     asked = run.read_run()
@@ -176,7 +179,8 @@ def rebuild(run: RunFolder) -> None:
                 read_report(connection, report, lambda done, total, what: None)
             except BadReport as error:
                 note_unreadable(connection, report, error)
-        write(connection, run)
+        with replacing_sqlite(connection, run) if run.sqlite.exists() else nullcontext():
+            write(connection, run)
 
 
 def _as_it_was(run: RunFolder, entry: Mapping[str, Any]) -> LooseReport:

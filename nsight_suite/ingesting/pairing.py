@@ -144,7 +144,7 @@ def _age(export: Path, report: Path, form: Form, accept_stale: bool) -> tuple[Do
         return ()
     what = (
         f"{export.name} (written {_time(made)}) is older than {report.name} beside it (written "
-        f"{_time(written)}), so it may be the export of an earlier report."
+        f"{_time(written)}), so it may be the export of an earlier report, unless the clock was set back."
     )
     if accept_stale:
         return (("stale-export", export.name, f"{what} It was read because --accept-stale was given."),)

@@ -20,7 +20,8 @@ from nsight_suite.querying import ask_sql, open_evidence, query_text
 from nsight_suite.querying.formats import as_text
 from nsight_suite.reconciliation.judging import hold
 from nsight_suite.reconciliation.witnesses import CASES, PLAIN, QUERIES
-from nsight_suite.reporting.selection import CHECKS, ENVIRONMENT, KEY_TABLES
+from nsight_suite.reporting.ingested import INGESTED_TABLES
+from nsight_suite.reporting.selection import CHECKS, DOUBTS, ENVIRONMENT, KEY_TABLES
 from nsight_suite.runfolder import RunFolder, replacing
 from nsight_suite.sources import ExperimentSource
 
@@ -68,14 +69,15 @@ def summarise(run: RunFolder, experiment: ExperimentSource | None = None) -> lis
 
 
 def queries_of_run(run: RunFolder, experiment: ExperimentSource | None = None) -> dict[str, str]:
-    """The SQL that reconciliation, report and figures of a run ask, by name; of an ingested run there is none.
+    """The SQL that reconciliation, report and figures of a run ask, by name; of an ingested one its report.
 
     A named query goes by its name; other SQL by the name of who asks it and its own: `roofline.device`.
     """
-    if run.is_ingested():
-        return {}
     name = str(run.read_run()["experiment"])
-    named = {*QUERIES, *(shown.query for shown in chain(KEY_TABLES, CHECKS, ENVIRONMENT))}
+    if run.is_ingested():
+        shown = {one.query for one in chain(INGESTED_TABLES, DOUBTS, ENVIRONMENT)}
+        return {query: query_text(query, name) for query in sorted(shown)}
+    named = {*QUERIES, *(one.query for one in chain(KEY_TABLES, CHECKS, ENVIRONMENT))}
     asked = {"reconciliation.cases": CASES, **{f"reconciliation.{key}": sql for key, sql in PLAIN.items()}}
     for source in figure_sources(experiment or name):
         named.update(query for key, query in source.queries.items() if source.is_named(key))

@@ -329,12 +329,16 @@ def files_of(folder: Path) -> dict[str, bytes]:
 
 def test_of_an_ingested_run_the_evidence_alone_is_copied(ingested: RunFolder, tmp_path: Path) -> None:
     copy = share(ingested, tmp_path / "copy", environment=NO_ENVIRONMENT)
-    assert sorted(path.name for path in copy.path.iterdir()) == ["evidence", "manifest.json", "run.json"]
+    assert sorted(path.name for path in copy.path.iterdir()) == [
+        *("evidence", "manifest.json", "run.json", "summaries")
+    ]
     assert files_of(copy.evidence) == files_of(ingested.evidence)
     told = read_json(copy.run_json)
     assert told["passes"] == ["nsys", "ncu"]
     sources = {Path(entry["given"]["path"]).name: entry["given"] for entry in ingested.read_run()["reports"]}
     left = {entry.path: (entry.bytes, entry.sha256) for entry in read_manifest(copy.manifest).left_out}
+    asked = {query.name for query in read_manifest(copy.manifest).queries}
+    assert {"report_completeness", "kernel_summary", "tools"} <= asked
     assert left == {name: (given["bytes"], given["sha256"]) for name, given in sources.items()}
     assert not {"reports", "argv"} & set(told)
     everything = b"".join(files_of(copy.path).values())

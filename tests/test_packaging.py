@@ -111,7 +111,7 @@ def test_the_recorded_run_answers(setup: Setup) -> None:
     done = setup.run("nsight_suite.query", "examples/row-h200", "kernel_counts", "--format", "json")
     assert done.returncode == 0, done.stderr
     kernels = {row["variant"]: row["kernels_per_invocation"] for row in json.loads(done.stdout)}
-    assert kernels == {"staged": 4, "fused": 1, "cudnn": 1}
+    assert kernels == {"staged": 4, "fused": 1, "tuned": 1, "cudnn": 1}
 
 
 def test_the_recorded_run_reconciles(setup: Setup) -> None:

@@ -177,8 +177,12 @@ def test_things_stay_behind_in_order(tmp_path: Path, excess: int, stays_behind: 
 
 
 def test_what_the_numbers_are_checked_with_never_stays_behind(tmp_path: Path) -> None:
-    sizes = [Sized("reports/timing.jsonl", 900), Sized("evidence/sample.parquet", 90), Sized("run.json", 9)]
-    with pytest.raises(SuiteError, match=r"takes 999 bytes .* records 900, evidence 90, run 9") as caught:
+    sizes = [
+        Sized("reports/timing.jsonl", 900),
+        Sized("evidence/sample.parquet", 90),
+        Sized("manifest.json", 9),
+    ]
+    with pytest.raises(SuiteError, match=r"takes 999 bytes .* records 900, evidence 90, manifest 9") as caught:
         choose(sizes, 499, 500, RunFolder(tmp_path))
     assert "--max-size" in caught.value.way_out
 

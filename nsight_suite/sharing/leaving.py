@@ -80,7 +80,8 @@ def choose(sizes: Sequence[Sized], excess: int, limit: int, draft: RunFolder) ->
 def _by_role(sizes: Sequence[Sized]) -> str:
     totals: dict[str, int] = {}
     for one in sizes:
-        totals[role_of(one.path)] = totals.get(role_of(one.path), 0) + one.bytes
+        role = "manifest" if one.path == "manifest.json" else role_of(one.path)
+        totals[role] = totals.get(role, 0) + one.bytes
     told = sorted(totals.items(), key=lambda total: -total[1])
     return "Bytes by role: " + ", ".join(f"{role} {size:,}" for role, size in told) + "."
 

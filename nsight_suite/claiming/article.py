@@ -34,6 +34,9 @@ from nsight_suite.claiming.words import sentence_around
 from nsight_suite.errors import ForbiddenInference
 from nsight_suite.run import Run
 
+# How far around an unbound number words are looked at that tell which case is meant.
+_NEAR = 300
+
 
 @dataclass(frozen=True)
 class Checked:
@@ -225,6 +228,7 @@ class _BlockCheck:
 
     def _unbound(self, quantity: Quantity) -> Problem:
         start, end = sentence_around(self._block.text, quantity.start)
+        start, end = max(start, quantity.start - _NEAR), min(end, quantity.end + _NEAR)
         fitting = self._suggestions.for_number(quantity, self._block.text[start:end])
         way_out = (
             f"Fits: {' or '.join(fitting)}"

@@ -6,6 +6,7 @@ Everything works on plain text and tells positions in it.
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -121,12 +122,10 @@ class Quantity:
 def quantities(text: str, ignored: Sequence[Span] = ()) -> Iterator[Quantity]:
     """The numbers of a text that touch none of the ignored spans, in order; see `spread_units` for ranges
     and `no_claims` for what to ignore."""
-    position = 0
-    skip = sorted(ignored)
+    position, skip = 0, _merged(ignored)
     while match := _NUMBER.search(text, position):
         start, end = match.span("digits")
-        hit = next((span for span in skip if span[0] < end and start < span[1]), None)
-        if hit:
+        if hit := _touching(skip, start, end):
             position = max(hit[1], start + 1)
             continue
         if found := _quantity(match, skip):
@@ -134,6 +133,23 @@ def quantities(text: str, ignored: Sequence[Span] = ()) -> Iterator[Quantity]:
             position = found.end
         else:
             position = end
+
+
+def _merged(spans: Sequence[Span]) -> list[Span]:
+    """The same places, as spans that do not overlap, in order."""
+    merged: list[Span] = []
+    for start, end in sorted(spans):
+        if merged and start <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+        else:
+            merged.append((start, end))
+    return merged
+
+
+def _touching(spans: Sequence[Span], start: int, end: int) -> Span | None:
+    """The first of some ordered spans that shares a character with start to end."""
+    index = bisect_right(spans, start, key=lambda span: span[1])
+    return spans[index] if index < len(spans) and spans[index][0] < end else None
 
 
 def spread_units(text: str, found: Sequence[Quantity]) -> list[Quantity]:
@@ -185,7 +201,7 @@ def _quantity(match: re.Match[str], ignored: Sequence[Span]) -> Quantity | None:
         value, step = value * _SCALES[scale], step * _SCALES[scale]
     unit, end = NONE, match.end()
     if written := match["unit"]:
-        is_ignored = any(start < end and match.start("unit") < stop for start, stop in ignored)
+        is_ignored = _touching(ignored, match.start("unit"), end) is not None
         name = written.strip(SPACES)
         unit = NONE if is_ignored else UNITS.get(name) or UNITS[name.removeprefix("-")]
         end = match.start("unit") if is_ignored else end

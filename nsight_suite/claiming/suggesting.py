@@ -56,6 +56,7 @@ class Suggestions:
 
     def __init__(self, evidence: Evidence) -> None:
         self._evidence = evidence
+        self._found: dict[tuple[str, int, int], Sequence[tuple[str, int]]] = {}
 
     def for_number(self, quantity: Quantity, sentence: str, most: int = 3) -> list[str]:
         """Bindings that the number would be right for, best first: those whose case the sentence names."""
@@ -65,14 +66,20 @@ class Suggestions:
         cells = self._cells.get(quantity.unit.dimension, [])
         first = bisect_left(cells, quantity.base - quantity.half_step, key=lambda cell: cell.amount)
         last = bisect_right(cells, quantity.base + quantity.half_step, key=lambda cell: cell.amount)
-        near = sorted(cells[first:last], key=lambda cell: _rank(cell.query))[:_MOST_TRIED]
         words = set(re.findall(r"[\w.]+", sentence.casefold()))
         found: dict[str, int] = {}
-        for cell in near:
-            if binding := self._binding(cell):
-                named = sum(part.casefold() in words for part in re.split(r"[:/?&=]", binding))
-                found.setdefault(binding, 2 * named - _rank(cell.query))
+        for binding, rank in self._fitting(quantity.unit.dimension, first, last):
+            named = sum(part.casefold() in words for part in re.split(r"[:/?&=]", binding))
+            found.setdefault(binding, 2 * named - rank)
         return sorted(found, key=lambda one: -found[one])[:most]
+
+    def _fitting(self, dimension: str, first: int, last: int) -> Sequence[tuple[str, int]]:
+        """Bindings of the cells from first to last of a dimension, with the rank of their query."""
+        if (dimension, first, last) not in self._found:
+            near = sorted(self._cells.get(dimension, [])[first:last], key=lambda cell: _rank(cell.query))
+            named = [(self._binding(cell), _rank(cell.query)) for cell in near[:_MOST_TRIED]]
+            self._found[dimension, first, last] = [one for one in named if one[0]]
+        return self._found[dimension, first, last]
 
     @cached_property
     def _cells(self) -> Mapping[str, Sequence[_Cell]]:

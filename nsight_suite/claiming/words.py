@@ -6,8 +6,10 @@ All of it is English and looks near the number only.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Literal
 
 _SPACE = "[\\s\u00a0\u2007\u2009\u202f]*"
@@ -116,14 +118,18 @@ def direction_near(text: str, start: int, end: int) -> Direction | None:
 
 def sentence_around(text: str, position: int) -> tuple[int, int]:
     """Start and end of the sentence that holds a position."""
-    start, end = 0, len(text)
-    for match in _ENDS.finditer(text):
-        if match.end() <= position:
-            start = match.end()
-        elif match.start() >= position:
-            end = match.start() + (match[0] != "\n")
-            break
-    return start, end
+    ends = _sentence_ends(text)
+    before = bisect_right(ends, position, key=lambda end: end[1])
+    after = bisect_left(ends, position, key=lambda end: end[0])
+    return ends[before - 1][1] if before else 0, ends[after][2] if after < len(ends) else len(text)
+
+
+@lru_cache(maxsize=16)
+def _sentence_ends(text: str) -> tuple[tuple[int, int, int], ...]:
+    """Of each end of a sentence: where its mark begins and ends, and where the sentence does."""
+    return tuple(
+        (match.start(), match.end(), match.start() + (match[0] != "\n")) for match in _ENDS.finditer(text)
+    )
 
 
 def clause_around(text: str, position: int) -> str:

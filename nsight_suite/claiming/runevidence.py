@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
+from decimal import Decimal, InvalidOperation
 from functools import cached_property
 from typing import Any
 
@@ -150,8 +150,8 @@ def _same(cell: object, value: str) -> bool:
         return value.lower() == str(cell).lower()
     if isinstance(cell, int | float):
         try:
-            return Fraction(value) == Fraction(str(cell))
-        except (ValueError, ZeroDivisionError):
+            return Decimal(value) == Decimal(str(cell))
+        except InvalidOperation:
             return False
     return str(cell) == value
 

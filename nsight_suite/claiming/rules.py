@@ -84,6 +84,9 @@ _CAUSE = (
     r"(?:is|are) (?:explained by|the (?:reason|cause))|attribut(?:ed|able) to|accounts? for|buys|pays off",
     r"which saves|by (?:saving|keeping|avoiding|eliminating)|explains?|responsible for|makes? the difference",
     r"owes|driven by",
+    r"(?:shows?|proves?|demonstrates?|confirms?|means?) [\w ,-]{0,60}?(?:launch\w*|traffic|registers?|overhead|"
+    r"intermediates?|caching|locality)",
+    r"(?:launch(?:es|ing)?|overhead|traffic|intermediates?) (?:alone )?costs?",
     r"(?:fewer|less|saved|avoided|no) [\w -]{1,40}? (?:makes?|made|gives?|yields?|brings?|saves?)",
 )
 _FLUSHED = _any(lambda one: one.method == origins.DRAM and one.caches == "flushed")
@@ -152,7 +155,8 @@ PROSE_RULES = (
         _had_by(origins.LIMIT),
         _words(
             r"utili[sz](?:ation|ed|es?)|busy|in use|(?:is|are|was|were|fully|well) (?:used|occupied|loaded)",
-            r"occupied|keeps? the (?:GPU|SMs?|multiprocessors?)|(?:are|were|is) resident|achieved",
+            r"saturat(?:es?|ed)|occupied|keeps? the (?:GPU|SMs?|multiprocessors?)|(?:are|were|is) resident",
+            r"achieved",
         ),
         told=_words(r"can (?:hold|be)|could|fit|room for|at most|limits?|up to|capacity|allows?|theoretical"),
     ),

@@ -25,7 +25,7 @@ from nsight_suite.sharing.copying import copy_evidence, copy_sources
 from nsight_suite.sharing.leaving import Sized, choose, left_out
 from nsight_suite.sharing.secrecy import refuse_leaks, secrets_of_run
 from nsight_suite.sources import ExperimentSource
-from nsight_suite.writing import cannot_write, remove, sweep, temporary_beside
+from nsight_suite.writing import cannot_write, remove, sweep, sync, temporary_beside
 
 PARTS = ("figures", "report")
 _ARCHIVE = ".zip"
@@ -94,15 +94,23 @@ def share(
                 shutil.rmtree(draft.path)
             digest = sha256(draft.manifest)
             if archive is None:
-                if out.exists():
-                    out.rmdir()
-                draft.path.rename(out)
+                _put(draft, out)
                 return Bundle(out, total, manifest, digest, None)
             with replacing(out) as temporary:
                 archive.rename(temporary)
             return Bundle(out, total, manifest, digest, sha256(out))
     except OSError as error:
         raise cannot_write(out, error) from error
+
+
+def _put(draft: RunFolder, out: Path) -> None:
+    """Give a folder its place, once all of it is on the disk."""
+    for path in (*draft.path.rglob("*"), draft.path):
+        sync(path)
+    if out.exists():
+        out.rmdir()
+    draft.path.rename(out)
+    sync(out.parent)
 
 
 def _check(run: RunFolder, out: Path, force: bool) -> None:

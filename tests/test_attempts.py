@@ -7,13 +7,15 @@ from pathlib import Path
 
 import pytest
 from fake_tools.bench import capture_fake, with_fakes
-from real_run import make_real_run
+from real_run import HOME, make_real_run
 from test_capture_resume import hanging_in
 
 from nsight_suite.evidence.build import collect
 from nsight_suite.evidence.tables import tables
 from nsight_suite.manifest import read_manifest
 from nsight_suite.runfolder import RunFolder, read_json, sha256, write_json
+from nsight_suite.sharing.copying import copy_sources
+from nsight_suite.sharing.leaving import left_out
 
 
 @pytest.fixture(autouse=True)
@@ -98,6 +100,25 @@ def test_nothing_of_an_attempt_enters_the_evidence(tmp_path: Path) -> None:
         write_json(folder / "pass.json", record)
     assert len(run.attempt_records()) == 3
     assert rows(run) == plain
+
+
+def test_a_copy_tells_an_attempt_and_holds_none_of_its_files(tmp_path: Path) -> None:
+    run, draft = make_real_run(tmp_path / "run"), RunFolder(tmp_path / "draft")
+    folder = run.attempts / "nsys-1"
+    folder.mkdir(parents=True)
+    (folder / "nsys.log").write_text("what was printed\n")
+    (folder / "nsys.nsys-rep").write_bytes(b"a whole report")
+    reason = f"{HOME}/bin/nsys ended with 1."
+    write_json(folder / "pass.json", {**run.pass_records()["nsys"], "state": "failed", "reason": reason})
+    copy_sources(run, draft, without=())
+
+    assert [path.name for path in (draft.attempts / "nsys-1").iterdir()] == ["pass.json"]
+    (record,) = draft.attempt_records().values()
+    assert (record["state"], record["reason"]) == ("failed", "nsys ended with 1.")
+    assert HOME not in (draft.attempts / "nsys-1" / "pass.json").read_text()
+    left = {one.path: one.sha256 for one in left_out(run, draft, {})}
+    for name in ("nsys.log", "nsys.nsys-rep"):
+        assert left[f"attempts/nsys-1/{name}"] == sha256(folder / name)
 
 
 def rows(run: RunFolder) -> dict[str, list[tuple[object, ...]]]:

@@ -17,11 +17,14 @@ _INSTALL = (
 )
 
 
-def run_command(body: Callable[[], int]) -> int:
+def run_command(body: Callable[[], int], *, unheard: int = 0) -> int:
     """Run a command's body and return its exit status.
 
     0: fine; 1: the evidence disagrees; 2: could not measure or answer, or a wrong call; 130: interrupted.
+    `unheard` is the status where the reader of the output went away (`| head`) before the body had one: a gate
+    must not say yes to what it has not looked at.
     """
+    status = unheard
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):  # names of kernels go beyond what some terminals can show
             stream.reconfigure(errors="replace")
@@ -43,8 +46,8 @@ def run_command(body: Callable[[], int]) -> int:
         print("nsight-suite: interrupted", file=sys.stderr)
         return 130
     except BrokenPipeError:
-        _drop_output()  # the reader of our output went away (`| head`)
-        return 0
+        _drop_output()
+        return status
     except OSError as error:
         _drop_output()
         what = f"{error.strerror or error}" + (f": {error.filename}" if error.filename else "")

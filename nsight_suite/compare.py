@@ -81,7 +81,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--out", metavar="FILE", type=Path, help="write to a file instead of the terminal")
     arguments = parser.parse_args(argv)
-    return run_command(lambda: _compare(arguments))
+    return run_command(lambda: _compare(arguments), unheard=2)
 
 
 def _compare(arguments: argparse.Namespace) -> int:

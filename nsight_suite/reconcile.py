@@ -37,7 +37,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         "--case", action="append", metavar="CASE", help="show only this case; may be given again"
     )
     arguments = parser.parse_args(argv)
-    return run_command(lambda: _reconcile(arguments))
+    return run_command(lambda: _reconcile(arguments), unheard=2)
 
 
 def _reconcile(arguments: argparse.Namespace) -> int:

@@ -10,6 +10,7 @@ Exit status: 0 when all that could be checked holds; 1 when something does not; 
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
@@ -24,8 +25,8 @@ from nsight_suite.sources import find_run
 if TYPE_CHECKING:
     from nsight_suite.verifying import Check
 
-_SECONDS = 900
-_MEMORY_GB = 8
+_SECONDS, _MEMORY_GB = 900.0, 8.0
+_MOST = 1_000_000
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -51,13 +52,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         help="folder of an experiment outside the project, for its figures",
     )
     parser.add_argument(
-        "--seconds", type=float, default=_SECONDS, help=f"time that it may take (default: {_SECONDS})"
+        "--seconds", type=float, default=_SECONDS, help=f"time that it may take (default: {_SECONDS:g})"
     )
     parser.add_argument(
-        "--memory", metavar="GB", type=float, default=_MEMORY_GB, help=f"memory (default: {_MEMORY_GB})"
+        "--memory", metavar="GB", type=float, default=_MEMORY_GB, help=f"memory (default: {_MEMORY_GB:g})"
     )
     arguments = parser.parse_args(argv)
-    return run_command(lambda: _verify(arguments))
+    return run_command(lambda: _verify(arguments), unheard=2)
 
 
 def _verify(arguments: argparse.Namespace) -> int:
@@ -68,14 +69,24 @@ def _verify(arguments: argparse.Namespace) -> int:
 
     if unknown := [name for name in arguments.skip if name not in CHECKS]:
         raise UsageError(f"There is no check '{unknown[0]}'.", f"The checks: {', '.join(CHECKS)}.")
+    digest = arguments.sha256 and arguments.sha256.strip().lower()
+    if digest is not None and not re.fullmatch("[0-9a-f]{64}", digest):
+        raise UsageError(
+            f"'{arguments.sha256}' is no SHA-256.", "Give all 64 hexadecimal digits that were published."
+        )
+    if not 0 < arguments.seconds <= _MOST or not 0 < arguments.memory <= _MOST:
+        raise UsageError(
+            f"--seconds and --memory are above 0 and at most {_MOST:,}.",
+            f"Without them it is {_SECONDS:g} s and {_MEMORY_GB:g} GB.",
+        )
 
     def told(check: Check) -> None:
         print("\n".join(check_lines(check)), flush=True)
 
     allowed = Allowed(arguments.seconds, int(arguments.memory * 1e9))
     verification = verify_confined(_found(arguments.run), arguments.skip, allowed, arguments.experiment, told)
-    if arguments.sha256:
-        check = published(verification, arguments.sha256)
+    if digest is not None:
+        check = published(verification, digest)
         told(check)
         verification = replace(verification, checks=(*verification.checks, check))
     print("\n".join(closing_lines(verification)))

@@ -607,6 +607,36 @@ def test_a_wrong_call_is_told_with_the_way_out(
     assert captured.out == ""
 
 
+class Closed(io.StringIO):
+    """A pipe whose reader went away (`| head`): noticed at once, or only when the rest is written out."""
+
+    def __init__(self, *, at_once: bool) -> None:
+        super().__init__()
+        self.at_once = at_once
+
+    def write(self, text: str) -> int:
+        if self.at_once:
+            raise BrokenPipeError
+        return len(text)
+
+    def flush(self) -> None:
+        raise BrokenPipeError
+
+
+def test_a_gate_does_not_open_for_a_reader_that_went_away(
+    side: Side, synthetic_run: RunFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    again = [str(synthetic_run.path), str(synthetic_run.path)]
+    monkeypatch.setattr("nsight_suite.comparing.compare_runs", lambda *_: compared(side, side))
+    for fail_on, at_once, status in (
+        ("regressed", False, 0),
+        ("within-noise", False, 1),
+        ("regressed", True, 2),
+    ):
+        monkeypatch.setattr("sys.stdout", Closed(at_once=at_once))
+        assert main([*again, "--fail-on", fail_on]) == status
+
+
 def test_runs_of_two_experiments_are_refused(
     synthetic_run: RunFolder, capsys: pytest.CaptureFixture[str]
 ) -> None:

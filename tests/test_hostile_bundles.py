@@ -20,6 +20,7 @@ import pytest
 from sealed_runs import EXAMPLES, VERDICTS, edit_parquet
 
 from nsight_suite.errors import SuiteError, UsageError
+from nsight_suite.evidence.store import bare_connection
 from nsight_suite.manifest import LeftOut, QueryEntry, assemble, write_manifest
 from nsight_suite.querying import open_evidence
 from nsight_suite.runfolder import RunFolder, read_json, write_json
@@ -36,6 +37,7 @@ from nsight_suite.verifying import (
     verify_run,
     whole,
 )
+from nsight_suite.verifying.checks import Findings, Subject
 from nsight_suite.verifying.confined import Allowed, verify_confined
 from nsight_suite.verifying.telling import check_lines, closing_lines
 
@@ -423,6 +425,34 @@ def test_what_breaks_a_check_is_a_result_and_ends_no_other(
     assert "None: 1 records of tasks lack a value" in failures(checks["traces"])
 
 
+def test_what_needs_more_memory_than_is_allowed_is_not_said_to_be_wrong(
+    run: RunFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def in_python(subject: Subject) -> Check:
+        found = Findings()
+        found.count("files")
+        with found.readable("reports/timing.jsonl"):
+            raise MemoryError
+        return found.as_check("files", "all")
+
+    def in_sql(subject: Subject) -> Check:
+        with bare_connection() as connection:
+            connection.execute("SET memory_limit = '1MB'")
+            connection.execute("SELECT list(range) FROM range(1_000_000)")
+        raise AssertionError("it had an answer")
+
+    monkeypatch.setattr(whole, "CHECKS", {**CHECKS, "files": ("all", in_python), "samples": ("all", in_sql)})
+    skipped = [name for name in CHECKS if name not in ("files", "identity", "samples")]
+    checks = {check.name: check for check in verify_run(subject_of(run), skipped)}
+    assert checks["files"].ended == "reports/timing.jsonl: needs more memory than is allowed (--memory)"
+    assert checks["samples"].ended == "needs more memory than is allowed (--memory)"
+    assert [checks[name].state for name in ("files", "identity", "samples")] == [
+        *("not-checked", "holds", "not-checked")
+    ]
+    assert "    ended: needs more memory than is allowed (--memory)" in check_lines(checks["samples"])
+    assert Verification("run", "", None, None, tuple(checks.values())).exit_status == 2
+
+
 def test_what_never_ends_is_ended(run: RunFolder) -> None:
     """SQL of the run that every opening of its evidence runs."""
     run.expected.write_text(
@@ -433,9 +463,9 @@ def test_what_never_ends_is_ended(run: RunFolder) -> None:
     begun = time.monotonic()
     verification = verify_confined(run.path, skipped, Allowed(seconds=3))
     assert time.monotonic() - begun < 60
-    assert verification.checks[-1].missing == ("it took more than 3 s",)
+    assert verification.checks[-1].ended == "it took more than 3 s"
     assert "it took more than 3 s" in verification.unfinished
-    assert verification.exit_status != 0
+    assert verification.exit_status == 2
 
 
 def test_a_hostile_archive_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

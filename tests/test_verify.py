@@ -569,8 +569,10 @@ def test_a_run_without_evidence_is_told_by_its_own_name(run: RunFolder) -> None:
 
 def test_what_was_published_is_compared() -> None:
     one = Verification("jobs", "jobs-1", "a" * 64, None, (Check("files", "", {"files": 1}),))
-    assert published(one, "A" * 64).state == "holds"
+    assert published(one, "a" * 64).state == "holds"
     assert published(one, "b" * 64).state == "failed"
+    dropped = published(replace(one, manifest_sha256=None), "a" * 64)
+    assert [failure.subject for failure in dropped.failures] == ["manifest.json"]
     assert replace(one, checks=(published(one, "b" * 64),)).exit_status == 1
 
 
@@ -585,10 +587,23 @@ def test_a_forged_bundle_gives_status_1_and_names_it(
     assert "Failed: files, published." in printed
 
 
-def test_an_unknown_check_and_no_run_give_status_2(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert verify.main(["jobs-h200", "--skip", "colours"]) == 2
-    assert "There is no check 'colours'" in capsys.readouterr().err
-    assert verify.main([str(tmp_path / "nothing.zip")]) == 2
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["jobs-h200", "--skip", "colours"], "There is no check 'colours'"),
+        (["jobs-h200", "--sha256", "2c26b46b…"], "'2c26b46b…' is no SHA-256"),
+        (["jobs-h200", "--sha256", ""], "'' is no SHA-256"),
+        (["jobs-h200", "--seconds", "nan"], "--seconds and --memory are above 0"),
+        (["jobs-h200", "--memory", "-1"], "--seconds and --memory are above 0"),
+        (["jobs-h200", "--memory", "inf"], "--seconds and --memory are above 0"),
+        (["nothing.zip"], "There is no run 'nothing.zip'"),
+    ],
+)
+def test_a_wrong_call_gives_status_2(
+    arguments: list[str], says: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert verify.main(arguments) == 2
+    assert says in capsys.readouterr().err
 
 
 def test_what_is_no_bundle_gives_status_2_and_no_traceback(

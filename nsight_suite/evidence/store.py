@@ -30,6 +30,7 @@ from nsight_suite.writing import cannot_write, replacing_folder
 
 Connection = duckdb.DuckDBPyConnection
 DatabaseError = duckdb.Error
+OutOfMemory = duckdb.OutOfMemoryException
 
 _CONFIG: dict[str, str | bool | int | float | list[str]] = {
     "autoinstall_known_extensions": False,

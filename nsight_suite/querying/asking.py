@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from nsight_suite.errors import CannotAnswer, UsageError, first_line
-from nsight_suite.evidence.store import DatabaseError, Store, not_one_query, open_store
+from nsight_suite.evidence.store import DatabaseError, OutOfMemory, Store, not_one_query, open_store
 from nsight_suite.evidence.versions import of_one_version
 from nsight_suite.querying.catalogue import find_query
 from nsight_suite.runfolder import RunFolder
@@ -150,7 +150,7 @@ def failing_query(store: Store, name: str) -> Iterator[None]:
         store.check()
         raise CannotAnswer(
             f"The query '{name}' has no answer: {store.refusal(error) or first_line(error)}.",
-            _SMALLER if _too_large(error) else store.remedy,
+            _SMALLER if isinstance(error, OutOfMemory) else store.remedy,
         ) from error
 
 
@@ -163,16 +163,12 @@ def failing_text(store: Store) -> Iterator[None]:
         store.check()
         if refusal := store.refusal(error):
             raise CannotAnswer(f"The SQL has no answer: {refusal}.", store.remedy) from error
-        if _too_large(error):
+        if isinstance(error, OutOfMemory):
             raise CannotAnswer(f"The SQL has no answer: {first_line(error)}", _SMALLER) from error
         raise UsageError(
             f"The SQL does not run: {str(error).strip()}",
             "Tables and columns: SELECT table_name, column_name, comment FROM duckdb_columns()",
         ) from error
-
-
-def _too_large(error: DatabaseError) -> bool:
-    return str(error).startswith("Out of Memory Error")
 
 
 def _ask(store: Store, sql: str, told: Callable[[], AbstractContextManager[None]]) -> Answer:

@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from nsight_suite.drawing import Drawn, draw
-from nsight_suite.errors import SuiteError, UsageError
+from nsight_suite.errors import SuiteError, UsageError, first_line
+from nsight_suite.evidence.store import DatabaseError, OutOfMemory
 from nsight_suite.manifest import Manifest
 from nsight_suite.reconciliation import Reconciliation, reconcile_run
 from nsight_suite.runfolder import RunFolder, read_json
@@ -22,6 +23,7 @@ from nsight_suite.sources import ExperimentSource
 from nsight_suite.verifying.plain import with_plain_evidence
 
 HOLDS, FAILED, UNCHECKED = "holds", "failed", "not-checked"
+MORE_MEMORY = "needs more memory than is allowed (--memory)"
 # Of one check; whoever changed a whole table need not be told every row of it.
 _MOST_TOLD = 20
 # What is read whole as JSON. A manifest of a run has some hundred files.
@@ -44,6 +46,7 @@ class Check:
     failures  what does not hold
     missing   what could not be checked, each with its reason
     notes     what a reader should know beside that
+    ended     why it was ended before it had compared everything, else empty
     """
 
     name: str
@@ -52,6 +55,7 @@ class Check:
     failures: tuple[Failure, ...] = ()
     missing: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    ended: str = ""
 
     @property
     def in_part(self) -> bool:
@@ -60,10 +64,10 @@ class Check:
 
     @property
     def state(self) -> str:
-        """holds, failed, or not-checked where there was nothing to compare."""
+        """holds, failed, or not-checked where there was nothing to compare, or it could not be done."""
         if self.failures:
             return FAILED
-        return HOLDS if any(self.counted.values()) else UNCHECKED
+        return HOLDS if any(self.counted.values()) and not self.ended else UNCHECKED
 
 
 class Findings:
@@ -74,6 +78,7 @@ class Findings:
         self.failures: list[Failure] = []
         self.missing: list[str] = []
         self.notes: list[str] = []
+        self._ended = ""
         self._untold = 0
 
     def count(self, what: str, number: int = 1) -> None:
@@ -93,21 +98,46 @@ class Findings:
 
     @contextmanager
     def readable(self, subject: str) -> Iterator[None]:
-        """Whatever inside cannot be read or done for a reason that lies in the run becomes a failure."""
+        """Whatever inside cannot be read or done for a reason that lies in the run becomes a failure.
+
+        Too little memory is no such reason: that ends the check.
+        """
         try:
             yield
-        except SuiteError as error:
-            self.fail(subject, error.what)
-        except (OSError, ValueError, RecursionError) as error:
-            self.fail(subject, f"cannot be read: {error}")
-        except MemoryError:
-            self.fail(subject, "needs more memory than is allowed")
+        except Exception as error:
+            if wants_memory(error):
+                self._ended = self._ended or f"{subject}: {MORE_MEMORY}"
+            elif isinstance(error, SuiteError):
+                self.fail(subject, error.what)
+            elif isinstance(error, DatabaseError):
+                self.fail(subject, f"cannot be read: {first_line(error)}")
+            elif isinstance(error, OSError | ValueError | RecursionError):
+                self.fail(subject, f"cannot be read: {error}")
+            else:
+                raise
 
     def as_check(self, name: str, about: str) -> Check:
         failures = list(self.failures)
         if self._untold:
             failures.append(Failure("…", f"and {self._untold} more"))
-        return Check(name, about, dict(self.counted), tuple(failures), tuple(self.missing), tuple(self.notes))
+        return Check(
+            name,
+            about,
+            dict(self.counted),
+            tuple(failures),
+            tuple(self.missing),
+            tuple(self.notes),
+            self._ended,
+        )
+
+
+def wants_memory(error: BaseException | None) -> bool:
+    """Whether it is memory that something failed for the want of, be it Python's or the database's."""
+    while error:
+        if isinstance(error, MemoryError | OutOfMemory) or "can't start new thread" in str(error):
+            return True
+        error = error.__cause__
+    return False
 
 
 def objects(value: object) -> list[Mapping[str, Any]]:
@@ -204,7 +234,8 @@ class Verification:
         states = {check.state for check in self.checks}
         if FAILED in states:
             return 1
-        return 0 if HOLDS in states and not self.unfinished else 2
+        whole = not self.unfinished and not any(check.ended for check in self.checks)
+        return 0 if HOLDS in states and whole else 2
 
 
 def refuse_large(subject_files: Mapping[str, os.stat_result]) -> None:

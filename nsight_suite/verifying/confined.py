@@ -94,7 +94,7 @@ def verify_confined(
         raise SuiteError(f"{shown(path.name)} could not be opened: {shown(why)}.", "No run is like that.")
     if why and told.beginning:
         about = "it was not done when the verification was ended"
-        told.checks.append(Check(told.beginning, about, missing=(why,)))
+        told.checks.append(Check(told.beginning, about, ended=why))
         told.hear(each)
     unfinished = f"Not all checks were made: {why}." if why else ""
     return Verification(path.name, told.run_id, told.manifest_sha256, archive, tuple(told.checks), unfinished)

@@ -6,10 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from nsight_suite import __version__
-from nsight_suite.errors import first_line
 from nsight_suite.evidence.build import collect
 from nsight_suite.evidence.sqltext import escaped, not_a_pattern, quoted
-from nsight_suite.evidence.store import Connection, DatabaseError
+from nsight_suite.evidence.store import Connection
 from nsight_suite.evidence.tables import Table, tables
 from nsight_suite.verifying.checks import Check, Findings, Subject
 
@@ -65,7 +64,7 @@ def _compare(
         found.fail(label, "is missing, so nothing can be compared with what the reports give")
         return
     rebuilt, recorded = f"rebuilt.{quoted(table.name)}", f"recorded.{quoted(table.name)}"
-    try:
+    with found.readable(label):
         connection.execute("CREATE SCHEMA IF NOT EXISTS recorded; CREATE SCHEMA IF NOT EXISTS rebuilt")
         file = f"read_parquet('{escaped(not_a_pattern(path.resolve()))}')"
         there = [row[0] for row in connection.execute(f"DESCRIBE SELECT * FROM {file}").fetchall()]
@@ -84,8 +83,6 @@ def _compare(
             f"CREATE VIEW {rebuilt} AS SELECT {columns} FROM main.{quoted(table.name)} WHERE {condition}"
         )
         _compare_rows(connection, table, label, (rebuilt, recorded), found)
-    except DatabaseError as error:
-        found.fail(label, f"cannot be read: {first_line(error).replace(str(path.resolve()), label)}")
 
 
 def _version_differs(connection: Connection, table: Table, file: str) -> bool:

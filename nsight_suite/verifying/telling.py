@@ -31,6 +31,8 @@ def check_lines(check: Check) -> Iterator[str]:
     yield f"{_SIGNS[check.state]:<14} {check.name:<15} {check.about}" + (f" ({counts})" if counts else "")
     for failure in check.failures:
         yield f"    ✗ {shown(failure.subject)}: {shown(failure.what, _MOST_SHOWN)}"
+    if check.ended:
+        yield f"    ended: {shown(check.ended, _MOST_SHOWN)}"
     for label, told in (("missing", check.missing), ("note", check.notes)):
         for text in told[:_MOST_TOLD]:
             yield f"    {label}: {shown(text, _MOST_SHOWN)}"
@@ -80,6 +82,5 @@ def to_line(check: Check) -> str:
 def from_data(data: Mapping[str, Any]) -> Check:
     """The check that `to_line` told of."""
     failures = tuple(Failure(**failure) for failure in data["failures"])
-    return Check(
-        data["name"], data["about"], data["counted"], failures, tuple(data["missing"]), tuple(data["notes"])
-    )
+    told = {name: tuple(data[name]) for name in ("missing", "notes")}
+    return Check(**{**data, **told, "failures": failures})

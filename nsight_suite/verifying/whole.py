@@ -21,7 +21,7 @@ from nsight_suite.verifying import (
     traces,
     verdicts,
 )
-from nsight_suite.verifying.checks import Check, Failure, Subject, refuse_large
+from nsight_suite.verifying.checks import MORE_MEMORY, Check, Failure, Subject, refuse_large, wants_memory
 
 # By name, in the order in which they run: what is quick and tells most comes first.
 CHECKS: Mapping[str, tuple[str, Callable[[Subject], Check]]] = {
@@ -70,13 +70,15 @@ def verify_run(subject: Subject, skip: Collection[str] = ()) -> Iterator[Check]:
 def _made(name: str, about: str, check: Callable[[Subject], Check], subject: Subject) -> Check:
     try:
         return check(subject)
-    except SuiteError as error:
-        why = error.what
-    except MemoryError:
-        why = "needs more memory than is allowed"
     # What a stranger's files may hold is without end: whatever breaks a check is its result, and ends no other.
     except Exception as error:
-        why = f"could not be made: {type(error).__name__}: {error}"
+        if wants_memory(error):
+            return Check(name, about, ended=MORE_MEMORY)
+        why = (
+            error.what
+            if isinstance(error, SuiteError)
+            else f"could not be made: {type(error).__name__}: {error}"
+        )
     return Check(name, about, failures=(Failure(name, why),))
 
 

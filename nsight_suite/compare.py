@@ -26,6 +26,8 @@ from nsight_suite.sources import find_run
 if TYPE_CHECKING:
     from nsight_suite.comparing import Options
 
+# Beyond it the chance to err, shared among thousands of times, is lost in the rounding of 1 minus it.
+_MOST_CONFIDENCE = 99.9999
 _PAIRINGS = ("auto", "rounds", "none")
 
 
@@ -115,9 +117,9 @@ def _options(arguments: argparse.Namespace) -> Options:
 
     if not 0 <= arguments.threshold < 1000:
         raise UsageError(f"A threshold of {arguments.threshold:g} % makes no sense.", "Give 0 or more, like 2.")
-    if not 50 <= arguments.confidence < 100:
+    if not 50 <= arguments.confidence <= _MOST_CONFIDENCE:
         raise UsageError(
-            f"{arguments.confidence:g} % is no confidence.", "Give 50 or more and less than 100, like 95."
+            f"{arguments.confidence:g} % is no confidence.", f"Give 50 to {_MOST_CONFIDENCE}, like 95."
         )
     return Options(
         baseline=arguments.baseline,

@@ -32,6 +32,10 @@ _WAYS_OUT = {
     errno.EFBIG: f"A limit on the size of files (ulimit -f) is too low. {_FREE_SPACE}",
     errno.EIO: f"The disk, or a limit on the size of files (ulimit -f), takes no more. {_FREE_SPACE}",
     **dict.fromkeys(
+        (errno.EEXIST, errno.ENOTDIR, errno.EISDIR),
+        "A folder must not stand where a file is to be, nor a file where a folder is: choose another place.",
+    ),
+    **dict.fromkeys(
         (errno.EACCES, errno.EPERM, errno.EROFS),
         "Choose a place that you may write to (--out, where the command has it), or copy the run to one.",
     ),

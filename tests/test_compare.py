@@ -21,7 +21,7 @@ from synthetic_run import Rows, make_run
 from tiny_export import Call, Kernel, Range, Table, make_export
 
 from nsight_suite.compare import main
-from nsight_suite.comparing import Comparison, Options, Row, showing
+from nsight_suite.comparing import Comparison, Options, Row, showing, sides
 from nsight_suite.comparing.deciding import Job, decide
 from nsight_suite.comparing.drift import between_halves, moved, noise_of, pooled
 from nsight_suite.comparing.intervals import apart, median_law, paired, sign_rank
@@ -31,8 +31,10 @@ from nsight_suite.comparing.series import Series
 from nsight_suite.comparing.sides import Side, read_side
 from nsight_suite.errors import CannotAnswer, UsageError
 from nsight_suite.ingesting import ingest
+from nsight_suite.querying import run_named
 from nsight_suite.runfolder import RunFolder, read_json, write_json
 from nsight_suite.sources import data_root
+from nsight_suite.writing import replacing_folder
 
 DATA = Path(__file__).parent / "data"
 LARGE = "row:fused:graph:4096x4096"
@@ -412,6 +414,14 @@ def test_another_unit_of_the_same_model_is_told(side: Side) -> None:
     assert doubt.passes == {"validate", "timing", "nsys", "ncu", "ncu-warm", "sanitize"}
 
 
+def test_clocks_of_which_nobody_told_whether_they_were_held_are_unknown_not_free(side: Side) -> None:
+    after = edited(side, "device", on("throttle_reasons", None, "timing"))
+    comparison = compared(side, after)
+    (doubt,) = [doubt for doubt in comparison.doubts if doubt.code == "unknown-clocks"]
+    assert (doubt.passes, doubt.blocks) == ({"timing"}, False)
+    assert doubt.told == "whether the clocks were held is not told by run B"
+
+
 def test_a_case_whose_results_are_wrong_is_not_timed(side: Side) -> None:
     def break_one(row: dict[str, Any]) -> None:
         if row["case_id"] == LARGE and (row["pass"], row["check"]) == ("validate", "error"):
@@ -571,6 +581,8 @@ def test_the_table_names_what_regressed_and_where_it_is_from(side: Side) -> None
     lines = list(csv.DictReader(io.StringIO(showing.as_csv(comparison))))
     assert len(lines) == len(comparison.rows)
     assert (lines[0]["verdict"], lines[0]["case_id"], lines[0]["before"]) == ("regressed", LARGE, "77800.0")
+    assert lines[0]["queries"] == "samples"
+    assert showing.as_csv(replace(comparison, rows=())).startswith("quantity,case_id,verdict,before,after,")
 
 
 def test_some_cases_alone(side: Side) -> None:
@@ -652,6 +664,24 @@ def test_a_run_without_a_table_is_no_answer(synthetic_run: RunFolder, tmp_path: 
         read_side(run)
 
 
+def test_evidence_that_is_replaced_while_it_is_read_is_read_again(
+    synthetic_run: RunFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = RunFolder(Path(shutil.copytree(synthetic_run.path, tmp_path / "run")))
+    answers = []
+
+    def replaced(store: Any, name: str, experiment: str) -> Any:
+        if not answers:
+            with replacing_folder(run.evidence):
+                pass  # what the new folder lacks is taken over
+        answers.append(name)
+        return run_named(store, name, experiment)
+
+    monkeypatch.setattr(sides, "run_named", replaced)
+    assert read_side(run, with_verdicts=False).rows["samples"]
+    assert len(answers) > len(sides.QUERIES)
+
+
 def test_a_recorded_run_is_compared_with_itself_and_with_a_slower_copy() -> None:
     recorded = read_side(RunFolder(data_root() / "examples" / "jobs-h200"), with_verdicts=False)
     same = compared(recorded, recorded)
@@ -672,7 +702,7 @@ def capture(
     swap: bool = False,
     only: str = "",
     lost: bool = False,
-    gpu: str = "",
+    gpu: str = "NVIDIA H200",
 ) -> Path:
     """An nsys export of forty steps of two kernels, `gemm` of 10 µs and `norm` of 3 µs, scattering by 1 %.
 
@@ -690,7 +720,7 @@ def capture(
                     kernels.append(Kernel(name, now + 200, now + 200 + length, len(api)))
                 now += length + 400
         ranges.append(Range("step", begun - 50, now))
-    gpus = {"TARGET_INFO_GPU": Table([{"id": 0, "name": gpu, "uuid": gpu, "cuDevice": 0}])} if gpu else {}
+    gpus = {"TARGET_INFO_GPU": Table([{"id": 0, "name": gpu, "uuid": gpu, "cuDevice": 0}])}
     return make_export(path, api=api, kernels=kernels, nvtx=ranges, more=gpus)
 
 
@@ -726,7 +756,7 @@ def test_reports_that_ran_kernels_in_another_order_do_not_pair(loose: Callable[.
 
 
 def test_loose_reports_of_two_models_are_not_compared(loose: Callable[..., Loose]) -> None:
-    a, b = loose(1, gpu="NVIDIA H200"), loose(2, gpu="NVIDIA H100")
+    a, b = loose(1), loose(2, gpu="NVIDIA H100")
     comparison = compare_loose(a, b, Options())
     assert {row.reasons for row in comparison.rows} == {"device"}
     assert comparison.exit_status() == 2

@@ -142,10 +142,14 @@ def _of_clocks(
     pass_name: str, ours: Sequence[QueryRow], theirs: Sequence[QueryRow], allow: Collection[str]
 ) -> Iterator[Doubt]:
     for name, rows in (("A", ours), ("B", theirs)):
-        held = {cause for row in rows for cause in (row["throttle_reasons"] or "none").split("+")} - _FREE
-        if held:
+        causes = [row["throttle_reasons"] for row in rows]
+        if held := {cause for told in causes if told for cause in told.split("+")} - _FREE:
             told = f"in run {name} the clocks were held by {', '.join(sorted(held))}"
             yield reason("clocks", told, allow, [pass_name])
+        elif not all(causes):
+            yield remark(
+                "unknown-clocks", f"whether the clocks were held is not told by run {name}", [pass_name]
+            )
     before, after = ([row for row in rows if row["moment"] == "after"] for rows in (ours, theirs))
     for column, what in _CLOCKS.items():
         was, is_now = (rows[0][column] if rows else None for rows in (before, after))
@@ -160,7 +164,7 @@ def _of_results(a: Side, b: Side, allow: Collection[str]) -> Iterator[Doubt]:
     for name, side in (("A", a), ("B", b)):
         failed: dict[str, int] = {}
         for row in side.rows["validation"]:
-            failed[row["case_id"]] = failed.get(row["case_id"], 0) + (row["failed"] or 0)
+            failed[row["case_id"]] = failed.get(row["case_id"], 0) + row["failed"]
         for case_id, count in failed.items():
             if count:
                 told = f"{case_id}: {count} checks of its results failed in run {name}."

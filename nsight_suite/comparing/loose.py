@@ -28,6 +28,7 @@ from nsight_suite.comparing.results import (
 from nsight_suite.comparing.series import Series
 from nsight_suite.comparing.sides import QueryRow, told
 from nsight_suite.errors import CannotAnswer, UsageError
+from nsight_suite.evidence.versions import of_one_version
 from nsight_suite.querying import open_evidence, run_named, run_sql
 from nsight_suite.runfolder import RunFolder
 
@@ -139,6 +140,10 @@ def compare_loose(ours: Loose, theirs: Loose, options: Options, more: Sequence[L
 
 def read_loose(run: RunFolder) -> Loose:
     """Ask a run of reports all that a comparison needs. Raises CannotAnswer without evidence or nsys report."""
+    return of_one_version(run.evidence, lambda: _read(run))
+
+
+def _read(run: RunFolder) -> Loose:
     store = open_evidence(run)
     try:
         gpus, completeness, sources = (
@@ -259,7 +264,7 @@ def _executions(row: Row, before: int, after: int) -> Row:
 
 
 def _job(row: Row, group: str, pair: tuple[Series, Series], more: Sequence[Series]) -> Job:
-    drift = [moved for one in pair for moved in between_halves(one.values)]
+    drift = [half for one in pair for half in between_halves(one.values)]
     drift += [moved("repeats", pair[0].values, one.values) for one in more]
     return Job(row.quantity, row.unit, row.queries, row.case_id, group, (pair,), tuple(drift))
 

@@ -16,16 +16,17 @@ NEW = "new"
 CHANGED = "changed"
 UNCHANGED = "unchanged"
 
-# From the gravest on: the order in which rows are shown, and in which kinds are counted.
+# From the gravest on, the order in which rows are shown and kinds are counted; each with a mark of its own, so
+# that none is told by colour alone. docs/comparing.md says what each means.
 VERDICTS: Mapping[str, str] = {
-    REGRESSED: "slower, or a check that now fails, beyond noise",
-    IMPROVED: "faster, or a check that no longer fails, beyond noise",
-    MISSING: "in A only",
-    NEW: "in B only",
-    INCOMPARABLE: "the two runs must not be compared here, for the reason given",
-    CHANGED: "a count or a verdict that is no longer the same",
-    WITHIN_NOISE: "no change that noise could not make",
-    UNCHANGED: "a count or a verdict that is the same",
+    REGRESSED: "✗",
+    IMPROVED: "↑",
+    MISSING: "−",
+    NEW: "+",
+    INCOMPARABLE: "?",
+    CHANGED: "≠",
+    WITHIN_NOISE: "≈",
+    UNCHANGED: "✓",
 }
 
 Pairing = Literal["auto", "rounds", "none"]
@@ -60,7 +61,7 @@ class Row:
     noise          how large a change noise can make, 0.02 for 2 %; noise_from tells what measured it
     how            how samples were compared, and how many there are
     chance         how often such an interval leaves 1 out though nothing changed
-    reasons        codes of what keeps the row from being compared, or one sentence
+    reasons        codes of what keeps the row from being compared, joined by ', '
     """
 
     quantity: str
@@ -127,6 +128,8 @@ class Told:
 
 @dataclass(frozen=True)
 class Comparison:
+    """Two runs, row by row. `repeats` names the further runs of A, `doubts` is in what the runs differ."""
+
     a: Told
     b: Told
     options: Options

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Sequence
+from dataclasses import fields
 from textwrap import fill
 
 from nsight_suite.comparing.results import (
-    CHANGED,
-    IMPROVED,
     INCOMPARABLE,
     MISSING,
-    NEW,
-    REGRESSED,
     UNCHANGED,
-    WITHIN_NOISE,
+    VERDICTS,
     Comparison,
     Doubt,
     Row,
@@ -25,17 +21,6 @@ from nsight_suite.comparing.results import (
 from nsight_suite.querying.asking import Result
 from nsight_suite.querying.formats import as_text
 
-# A mark of its own for each verdict, so that none is told by colour alone.
-MARKS: Mapping[str, str] = {
-    REGRESSED: "✗",
-    IMPROVED: "↑",
-    MISSING: "−",
-    NEW: "+",
-    INCOMPARABLE: "?",
-    CHANGED: "≠",
-    WITHIN_NOISE: "≈",
-    UNCHANGED: "✓",
-}
 _TEXT, _NUMBER = "VARCHAR", "DOUBLE"
 _TABLE = ("verdict", "quantity", "case", "A", "B", "change", "interval", "noise", "samples", "why not")
 _MOST_CASES = 3
@@ -49,10 +34,12 @@ def as_json(comparison: Comparison, fail_on: Sequence[str]) -> str:
 
 def as_csv(comparison: Comparison) -> str:
     """Every row, also of what is unchanged, as CSV; numbers in base units."""
-    records = [{**asdict(row), "queries": "+".join(row.queries), "open": row.open} for row in comparison.rows]
-    names = tuple(records[0]) if records else ()
-    kinds = tuple(_NUMBER if name in ("factor", "low", "high", "noise", "chance") else _TEXT for name in names)
-    return as_text(Result(names, kinds, tuple(tuple(record.values()) for record in records)), "csv")
+    names = (*(field.name for field in fields(Row)), "open")
+    rows = tuple(
+        tuple("+".join(row.queries) if name == "queries" else getattr(row, name) for name in names)
+        for row in comparison.rows
+    )
+    return as_text(Result(names, (_TEXT,) * len(names), rows), "csv")
 
 
 def as_table(
@@ -78,7 +65,7 @@ def as_table(
 
 def _cells(row: Row) -> tuple[str, ...]:
     return (
-        f"{MARKS[row.verdict]} {row.verdict}",
+        f"{VERDICTS[row.verdict]} {row.verdict}",
         row.quantity,
         row.case_id,
         _amount(row.before, row.unit),

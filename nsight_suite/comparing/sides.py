@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from nsight_suite.comparing.results import Told
+from nsight_suite.evidence.versions import of_one_version
 from nsight_suite.querying import open_evidence, run_named, run_sql
 from nsight_suite.reconciliation import reconcile_run
 from nsight_suite.runfolder import RunFolder
@@ -46,6 +47,10 @@ def read_side(run: RunFolder, *, with_verdicts: bool = True) -> Side:
 
     Raises CannotAnswer when it has no evidence, or when a table that must be read is lost or damaged.
     """
+    return of_one_version(run.evidence, lambda: _read(run, with_verdicts))
+
+
+def _read(run: RunFolder, with_verdicts: bool) -> Side:
     info = run.read_run()
     experiment = str(info["experiment"])
     store = open_evidence(run)

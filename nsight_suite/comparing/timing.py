@@ -120,7 +120,7 @@ def _kept_from(quantity: Quantity, case_id: str, doubts: Sequence[Doubt]) -> Row
 def _job(quantity: Quantity, case_id: str, shape: str, host: _HostMoves) -> Job:
     ours, theirs = _held(quantity.a, case_id), _held(quantity.b, case_id)
     shared = [name for name in ours if name in theirs]
-    drift = [moved for held in (ours, theirs) for moved in _drift_of(held)]
+    drift = [one for held in (ours, theirs) for one in _drift_of(held)]
     for held in (_held(repeat, case_id) for repeat in quantity.repeats):
         both = [name for name in ours if name in held and held[name].usable]
         drift += [moved("repeats", ours[name].values, held[name].values) for name in both]

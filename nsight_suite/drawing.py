@@ -23,7 +23,7 @@ from nsight_suite.evidence.versions import EvidenceReplaced, of_one_version
 from nsight_suite.figurefiles import FigureSource, figure_sources
 from nsight_suite.querying import open_evidence, query_text, run_sql
 from nsight_suite.querying.formats import as_text
-from nsight_suite.runfolder import RunFolder, json_text, replacing, sha256
+from nsight_suite.runfolder import RunFolder, json_text, replacing, sha256, text_sha256
 from nsight_suite.sources import ExperimentSource, data_root
 from nsight_suite.writing import sync
 
@@ -125,7 +125,7 @@ def _draw(store: Store, source: FigureSource, info: Mapping[str, Any], inputs: l
     }
     answers = {key: run_sql(store, text) for key, text in texts.items()}
     tables = {key: answer.frame() for key, answer in answers.items()}
-    digest = _sha256("".join(entry["sha256"] for entry in inputs))
+    digest = text_sha256("".join(entry["sha256"] for entry in inputs))
     marks = {"Title": source.name, "Source": f"run {run_id}, evidence {digest}"}
     with mpl.rc_context():
         mpl.rcdefaults()  # the user's own settings must not change a figure
@@ -155,14 +155,14 @@ def _draw(store: Store, source: FigureSource, info: Mapping[str, Any], inputs: l
             {
                 "key": key,
                 "name": query if source.is_named(key) else None,
-                "sha256": _sha256(texts[key]),
+                "sha256": text_sha256(texts[key]),
                 "sql": texts[key],
             }
             for key, query in source.queries.items()
         ],
         # Hashed as CSV: those of a named query are the same as the run's summaries/NAME.csv.
         "rows": [
-            {"key": key, "rows": len(answer.rows), "sha256": _sha256(as_text(answer, "csv"))}
+            {"key": key, "rows": len(answer.rows), "sha256": text_sha256(as_text(answer, "csv"))}
             for key, answer in answers.items()
         ],
         "inputs": inputs,
@@ -184,7 +184,3 @@ def _inputs(run: RunFolder) -> list[dict[str, str]]:
         ),
         *({"path": f"queries/views/{path.name}", "sha256": sha256(path)} for path in views),
     ]
-
-
-def _sha256(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()

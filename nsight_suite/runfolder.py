@@ -220,3 +220,8 @@ def replacing(path: Path) -> Iterator[Path]:
 def sha256(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def text_sha256(text: str) -> str:
+    """The hash of a text, such as a query's, as UTF-8."""
+    return hashlib.sha256(text.encode()).hexdigest()

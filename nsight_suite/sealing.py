@@ -6,7 +6,6 @@ compared with what the same SQL gives again, without any tool. Times are in ns, 
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Iterator
 from itertools import chain
 
@@ -22,7 +21,7 @@ from nsight_suite.reconciliation.judging import hold
 from nsight_suite.reconciliation.witnesses import CASES, PLAIN, QUERIES
 from nsight_suite.reporting.ingested import INGESTED_TABLES
 from nsight_suite.reporting.selection import CHECKS, DOUBTS, ENVIRONMENT, KEY_TABLES
-from nsight_suite.runfolder import RunFolder, replacing
+from nsight_suite.runfolder import RunFolder, replacing, text_sha256
 from nsight_suite.sources import ExperimentSource
 
 
@@ -91,7 +90,7 @@ def queries_of_run(run: RunFolder, experiment: ExperimentSource | None = None) -
 def views_of_run() -> Iterator[ViewEntry]:
     """The views that the queries read."""
     for view in shared_views().values():
-        yield ViewEntry(view.name, _sha256(view.statements), view.statements)
+        yield ViewEntry(view.name, text_sha256(view.statements), view.statements)
 
 
 def _summarised(run: RunFolder, store: Store, name: str, sql: str) -> QueryEntry:
@@ -100,11 +99,7 @@ def _summarised(run: RunFolder, store: Store, name: str, sql: str) -> QueryEntry
         answer = ask_sql(store, sql).whole()
     except SuiteError as error:
         path.unlink(missing_ok=True)
-        return QueryEntry(name, _sha256(sql), sql, None, None, error.what)
+        return QueryEntry(name, text_sha256(sql), sql, None, None, error.what)
     with replacing(path) as temporary:
         temporary.write_text(as_text(answer, "csv"), encoding="utf-8", newline="")
-    return QueryEntry(name, _sha256(sql), sql, path.relative_to(run.path).as_posix(), len(answer.rows))
-
-
-def _sha256(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()
+    return QueryEntry(name, text_sha256(sql), sql, path.relative_to(run.path).as_posix(), len(answer.rows))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,7 +11,7 @@ from typing import Any
 from nsight_suite import protocol
 from nsight_suite.errors import SuiteError
 from nsight_suite.reporting.tables import TextTable, text_table
-from nsight_suite.runfolder import RunFolder
+from nsight_suite.runfolder import RunFolder, sha256
 
 _SOURCES = {
     "capture": "captured by the suite",
@@ -143,6 +142,5 @@ def _value(value: object) -> str:
 
 
 def _file(run: RunFolder, path: Path) -> File:
-    data = path.read_bytes()
-    relative = path.relative_to(run.path).as_posix()
-    return File(relative, hashlib.sha256(data).hexdigest(), data.decode("utf-8", errors="replace"))
+    text = path.read_bytes().decode("utf-8", errors="replace")
+    return File(path.relative_to(run.path).as_posix(), sha256(path), text)

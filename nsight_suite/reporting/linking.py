@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -17,6 +16,7 @@ from nsight_suite.reporting.behind import Behind
 from nsight_suite.reporting.rawrows import RawRows, Source, told
 from nsight_suite.reporting.selection import Shown
 from nsight_suite.reporting.tables import TextTable, exact, text_table
+from nsight_suite.runfolder import text_sha256
 
 Row = Mapping[str, Any]
 
@@ -122,7 +122,7 @@ class Linker:
         """The views that any of the queries reads."""
         read = {name for query in self.queries.values() for name in query.reads}
         return tuple(
-            View(name, view.statements, _sha256(view.statements))
+            View(name, view.statements, text_sha256(view.statements))
             for name, view in sorted(shared_views().items())
             if name in read
         )
@@ -180,7 +180,7 @@ class Linker:
     def _described(self, name: str, about: str, sql: str, **more: Any) -> QueryEvidence:
         needs = needs_of(self._store.connection, sql)
         return QueryEvidence(
-            name, about, sql, _sha256(sql), tuple(sorted(needs.tables)) if needs else (), **more
+            name, about, sql, text_sha256(sql), tuple(sorted(needs.tables)) if needs else (), **more
         )
 
 
@@ -214,7 +214,3 @@ def _label(row: Row, one: Shown, sources: Sequence[Source]) -> str:
     names = dict.fromkeys([next(name for name in one.columns if name in row), *keys])
     texts = (exact(row[name]) for name in names)
     return " · ".join(text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…" for text in texts)
-
-
-def _sha256(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()

@@ -41,7 +41,7 @@ def check(subject: Subject) -> Check:
             with store.connection:
                 _evidence(subject, store, found)
                 _passes(subject, store, found)
-        _provenance(subject, found)
+        _pages(subject, found)
     return found.as_check(NAME, ABOUT)
 
 
@@ -169,7 +169,7 @@ def _uuids(devices: Iterable[Mapping[str, Any]]) -> str:
     )
 
 
-def _provenance(subject: Subject, found: Findings) -> None:
+def _pages(subject: Subject, found: Findings) -> None:
     """Who reads a report alone must read that of this run."""
     for path in ("report.md", "report.html"):
         if path in subject.files:

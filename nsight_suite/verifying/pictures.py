@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import importlib.metadata
 from collections.abc import Mapping
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 from nsight_suite.drawing import Drawing
 from nsight_suite.querying import open_evidence, run_sql
 from nsight_suite.querying.formats import as_text
+from nsight_suite.runfolder import sha256, text_sha256
 from nsight_suite.verifying.checks import Check, Findings, Subject, objects
 
 NAME = "figures"
@@ -52,12 +52,12 @@ def _compare(
         path = f"figures/{output}"
         if path not in subject.files:
             found.miss(f"{path} is not here")
-        elif (now := _sha256(subject.path(path).read_bytes())) != digest:
+        elif (now := sha256(subject.path(path))) != digest:
             found.fail(
                 path, f"is not the picture that its provenance tells: its SHA-256 is {now}, not {digest}"
             )
     for query in objects(told.get("queries")):
-        if _sha256(str(query.get("sql")).encode()) != query.get("sha256"):
+        if text_sha256(str(query.get("sql"))) != query.get("sha256"):
             found.fail(
                 f"figures/{name}", f"the SQL of its query {query.get('key')!r} does not have its SHA-256"
             )
@@ -112,7 +112,7 @@ def _compare_rows(
     with store.connection:
         for query in here["queries"]:
             key = query["key"]
-            now = _sha256(as_text(run_sql(store, query["sql"]), "csv").encode())
+            now = text_sha256(as_text(run_sql(store, query["sql"]), "csv"))
             found.count("queries of figures")
             if drawn[key] != now:
                 found.fail(f"figures/{name}", f"the files of the evidence hide rows from its query {key!r}")
@@ -168,7 +168,3 @@ def _other_texts(told: Mapping[str, Any], here: Mapping[str, Any]) -> list[str]:
 
 def _hashes(entries: Any) -> dict[str, str]:
     return {str(one.get("path")): str(one.get("sha256")) for one in objects(entries)}
-
-
-def _sha256(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()

@@ -10,6 +10,7 @@ from nsight_suite.evidence.build import collect
 from nsight_suite.evidence.sqltext import escaped, not_a_pattern, quoted
 from nsight_suite.evidence.store import Connection
 from nsight_suite.evidence.tables import Table, tables
+from nsight_suite.unpacking import shown
 from nsight_suite.verifying.checks import Check, Findings, Subject
 
 NAME = "evidence"
@@ -164,5 +165,4 @@ def _row(names: Sequence[str], row: Row) -> str:
 
 
 def _value(value: object) -> str:
-    text = "nothing" if value is None else str(value)
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+    return "nothing" if value is None else shown(str(value), _LONGEST)

@@ -17,7 +17,7 @@ from nsight_suite.querying.formats import as_text
 from nsight_suite.verifying.answers import parsed, read_summary
 from nsight_suite.verifying.checks import Check, Findings, Subject
 from nsight_suite.verifying.kernels import kernel_durations
-from nsight_suite.verifying.records import records, whole
+from nsight_suite.verifying.records import Record, records, whole
 
 NAME = "samples"
 ABOUT = "medians and quantiles follow from the raw samples, worked out without SQL"
@@ -32,8 +32,11 @@ Numbers = Mapping[str, float | int]
 
 def check(subject: Subject) -> Check:
     found = Findings()
-    _compare_raw(subject, found)
-    completions = _completions(subject, found)
+    raw = _raw_samples(subject, found)
+    for name, samples in raw.items():
+        with found.readable("evidence/sample.parquet"):
+            _compare_raw(name, samples, subject, found)
+    completions = _completions(raw)
     _compare("host_completion", ("case_id",), _first_session(completions), subject, found)
     _compare("session_completion", ("case_id", "pass"), completions, subject, found)
     export = "reports/nsys.sqlite"
@@ -50,27 +53,33 @@ def check(subject: Subject) -> Check:
     return found.as_check(NAME, ABOUT)
 
 
-def _compare_raw(subject: Subject, found: Findings) -> None:
-    """Every sample of a session stands in its records and in the evidence, the same."""
+def _raw_samples(subject: Subject, found: Findings) -> dict[str, list[Record]]:
+    """The records of samples by session."""
+    raw: dict[str, list[Record]] = {}
     for name in SESSIONS:
-        inside = f"reports/{name}.jsonl"
-        if inside not in subject.files:
-            if inside in subject.left_out or name in subject.info["passes"]:
-                found.miss(f"samples of the pass {name}: {inside} is not here")
-            continue
-        with found.readable(inside):
-            raw = Counter(
-                (name, *(_plain(record.get(key)) for key in _KEYS[1:]))
-                for record in records(subject.path(inside), "sample")
-            )
-            sql = f"SELECT {', '.join(_KEYS)} FROM sample WHERE pass = '{name}'"
-            with open_evidence(subject.plain, sql=sql).connection as connection:
-                held = Counter(connection.execute(sql).fetchall())
-            found.count("samples", raw.total())
-            for row, times in (held - raw).items():
-                found.fail(f"sample of {row[1]}", f"{_told(row)}: {times} times in the evidence alone")
-            for row, times in (raw - held).items():
-                found.fail(f"sample of {row[1]}", f"{_told(row)}: {times} times in {inside} alone")
+        inside = _records_of(name)
+        if inside in subject.files:
+            with found.readable(inside):
+                raw[name] = list(records(subject.path(inside), "sample"))
+        elif inside in subject.left_out or name in subject.info["passes"]:
+            found.miss(f"samples of the pass {name}: {inside} is not here")
+    return raw
+
+
+def _records_of(name: str) -> str:
+    return f"reports/{name}.jsonl"
+
+
+def _compare_raw(name: str, samples: Sequence[Record], subject: Subject, found: Findings) -> None:
+    """Every sample of a session stands in its records and in the evidence, the same."""
+    raw = Counter((name, *(_plain(record.get(key)) for key in _KEYS[1:])) for record in samples)
+    sql = f"SELECT {', '.join(_KEYS)} FROM sample WHERE pass = '{name}'"
+    with open_evidence(subject.plain, sql=sql).connection as connection:
+        held = Counter(connection.execute(sql).fetchall())
+    found.count("samples", raw.total())
+    for alone, where in ((held - raw, "the evidence"), (raw - held, _records_of(name))):
+        for row, times in alone.items():
+            found.fail(f"sample of {row[1]}", f"{_told(row)}: {times} times in {where} alone")
 
 
 def _plain(value: object) -> object:
@@ -82,19 +91,15 @@ def _told(row: Sequence[object]) -> str:
     return f"{row[0]}, {quantity}, round {number}, position {position}: {duration} ns"
 
 
-def _completions(subject: Subject, found: Findings) -> dict[Key, Numbers]:
+def _completions(raw: Mapping[str, Sequence[Record]]) -> dict[Key, Numbers]:
     """Statistics of host completion by case and session."""
     numbers: dict[Key, Numbers] = {}
-    for name in SESSIONS:
-        inside = f"reports/{name}.jsonl"
-        if inside not in subject.files:
-            continue
+    for name, samples in raw.items():
         durations: dict[str, list[int]] = {}
-        with found.readable(inside):
-            for record in records(subject.path(inside), "sample"):
-                duration = whole(record.get("duration_ns"))
-                if record.get("quantity") == "completion" and duration is not None:
-                    durations.setdefault(str(record.get("case_id")), []).append(duration)
+        for record in samples:
+            duration = whole(record.get("duration_ns"))
+            if record.get("quantity") == "completion" and duration is not None:
+                durations.setdefault(str(record.get("case_id")), []).append(duration)
         for case_id, values in durations.items():
             p10, p90 = np.quantile(np.array(values, dtype=np.float64), [0.1, 0.9])
             numbers[case_id, name] = {

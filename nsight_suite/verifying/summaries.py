@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -11,7 +10,9 @@ from nsight_suite.evidence.store import Store
 from nsight_suite.evidence.views import shared_views
 from nsight_suite.manifest import QueryEntry
 from nsight_suite.querying import open_evidence
+from nsight_suite.runfolder import text_sha256
 from nsight_suite.sealing import queries_of_run
+from nsight_suite.unpacking import shown
 from nsight_suite.verifying.answers import ask, differences, read_summary
 from nsight_suite.verifying.checks import Check, Findings, Subject
 
@@ -53,9 +54,9 @@ def check(subject: Subject, seconds: float = SECONDS) -> Check:
         with store.connection:
             asking = _Asking(subject, store, own, seconds)
             for query in manifest.queries:
-                if _digest(query.sql) != query.sha256:
+                if text_sha256(query.sql) != query.sha256:
                     found.fail(
-                        query.name, f"its SQL text has the SHA-256 {_digest(query.sql)}, not {query.sha256}"
+                        query.name, f"its SQL text has the SHA-256 {text_sha256(query.sql)}, not {query.sha256}"
                     )
                 if query.summary is None:
                     found.miss(f"{query.name} has no summary: {query.reason or 'no reason is told'}")
@@ -69,7 +70,7 @@ def _compare_views(subject: Subject, found: Findings) -> None:
     """Views are those of this suite, whatever the manifest says of them."""
     assert subject.manifest
     for view in subject.manifest.views:
-        if _digest(view.sql) != view.sha256:
+        if text_sha256(view.sql) != view.sha256:
             found.fail(f"view {view.name}", "its SQL text does not have its SHA-256")
         there = shared_views().get(view.name)
         if there is not None and there.statements != view.sql:
@@ -125,9 +126,4 @@ def _of(row: Mapping[str, str]) -> str:
 
 
 def _value(text: str) -> str:
-    text = text or "nothing"
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
-
-
-def _digest(sql: str) -> str:
-    return hashlib.sha256(sql.encode()).hexdigest()
+    return shown(text or "nothing", _LONGEST)

@@ -11,6 +11,7 @@ cannot run.
 from __future__ import annotations
 
 import argparse
+import shutil
 import sys
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -75,11 +76,9 @@ def _claims(arguments: argparse.Namespace) -> int:
 
 def _article(path: Path) -> str:
     try:
-        if str(path) == "-":
-            return sys.stdin.read()
-        with path.open(encoding="utf-8", newline="") as file:  # line ends as they are: --fix writes them back
-            return file.read()
-    except FileNotFoundError as error:
+        # Line ends as they are, since --fix writes them back; UTF-8, whatever the terminal speaks.
+        return (sys.stdin.buffer.read() if str(path) == "-" else path.read_bytes()).decode("utf-8")
+    except (FileNotFoundError, NotADirectoryError) as error:
         raise UsageError(f"There is no article '{path}'.", "Give the path of a Markdown file.") from error
     except (IsADirectoryError, UnicodeDecodeError) as error:
         raise UsageError(f"'{path}' is no Markdown text.", "Give a file in UTF-8.") from error
@@ -95,6 +94,7 @@ def _fixed(path: Path, text: str, report: Report) -> str:
     if count:
         with replacing(path) as temporary:
             temporary.write_text(mended, encoding="utf-8", newline="")
+            shutil.copymode(path, temporary)
     print(f"{path}: {count} number{'' if count == 1 else 's'} mended", file=sys.stderr)
     return mended
 

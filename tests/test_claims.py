@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import json
 import math
 import re
-import subprocess
 import sys
 from collections.abc import Iterator
 from decimal import Decimal
@@ -223,6 +223,8 @@ def test_what_is_true_passes(checker: Checker, text: str) -> None:
         "4096×4096, 64x131072, 2 × 3 × 4, row:fused:graph:4096x4096, `42.5 µs`, row-h200, n^2.",
         "In 2026, since 2019, (2023), the 1990s, 30 November 2026, Nov 30, 2026, 2026-11-30, 14:05.",
         "    42.5 µs\n\n```\n42.5 µs\n```\n\n1. one\n2. two\n\n<pre>3 µs</pre>\n\n<!-- 42 -->",
+        "A version (Dao, 2022; Shah et al., 2024), from 2019 to 2021, 10.5281/zenodo.1234567, C++17, 24/7.",
+        "Lines 10–20 of Algorithm 2, Theorem 3.1, GPUs 0 and 1, Sections 3, 4 and 5, CUDA 12.4 and 13.0.",
         "Footnote[^1], https://x.y/42, <https://x.y/42>, [link](https://x.y/42).\n\n[^1]: See page 4.",
         "---\ntitle: 5 things\n---\n\n## 2. Results\n\n### 3.1 Times\n\n#### 4 Discussion",
         "3.35 TB/s<!-- unbound: data sheet -->, three kernels",
@@ -245,6 +247,8 @@ def test_digits_that_claim_nothing_are_left_alone(checker: Checker, text: str) -
         ("<p>12 launches</p>", ["12"]),
         ("<!-- unbound: published -->\n\n- 3 µs\n\nand 5 µs", ["5 µs"]),
         ("[42.5 µs][missing]", ["42.5 µs"]),
+        ("In Table 2, 42 launches; with CUDA 13.0, 3.5 of them; (256, 2048)", ["42", "3.5", "256", "2048"]),
+        ("Others reach 73 % of 989 TFLOP/s with 2.5x speedup", ["73 %", "989 TFLOP/s", "2.5x"]),
     ],
 )
 def test_numbers_bound_to_nothing_are_flagged(checker: Checker, text: str, numbers: list[str]) -> None:
@@ -260,8 +264,9 @@ def test_number_words_are_flagged_when_asked_for(checker: Checker) -> None:
 def test_bindings_that_fit_are_suggested(checker: Checker) -> None:
     (finding,) = check(checker, "The fused graph needs 77.8 µs.").findings
     assert "claim:host_completion/median_ns?case=row:fused:graph:4096x4096" in finding.way_out
-    (finding,) = check(checker, "It needs 987.6 µs.").findings
-    assert "unbound: REASON" in finding.way_out
+    for text in ("It needs 987.6 µs.", "It runs 4.0 times a day."):  # of counts none is a factor
+        (finding,) = check(checker, text).findings
+        assert "unbound: REASON" in finding.way_out
 
 
 # What does not hold.
@@ -641,8 +646,13 @@ def test_exit_status(article: Path, run: Run, capsys: pytest.CaptureFixture[str]
     article.write_text("Fused: [77.8 µs][f]." + DEFINITIONS, encoding="utf-8")
     assert main([str(article), str(run.path)]) == 0
     assert capsys.readouterr().out == f"{article}: 1 of 1 bound numbers hold, no findings\n"
-    for wrong in (["no.md", str(run.path)], [str(article), "no-run"], [str(article.parent), str(run.path)]):
-        assert main(wrong) == 2
+    for no_article in ("no.md", f"{article}/no.md", str(article.parent)):
+        assert main([no_article, str(run.path)]) == 2
+        assert capsys.readouterr().err.count("\n  Give ") == 1
+    assert main([str(article), "no-run"]) == 2
+    article.write_text("")
+    assert main([str(article), str(run.path)]) == 0
+    assert capsys.readouterr().out == f"{article}: no number is bound, no findings\n"
     article.write_bytes(b"\xff\xfe")
     assert main([str(article), str(run.path)]) == 2
     assert "UTF-8" in capsys.readouterr().err
@@ -650,7 +660,9 @@ def test_exit_status(article: Path, run: Run, capsys: pytest.CaptureFixture[str]
 
 def test_numbers_are_mended(article: Path, run: Run, capsys: pytest.CaptureFixture[str]) -> None:
     article.write_bytes(("[161,199 ns][s]\r\n\r\n[1 µs][f] and [3 kernels][k]" + DEFINITIONS).encode())
+    article.chmod(0o600)
     assert main([str(article), str(run.path), "--fix"]) == 0
+    assert article.stat().st_mode & 0o777 == 0o600, "a draft stays as private as it was"
     assert article.read_bytes().startswith("[161,200 ns][s]\r\n\r\n[78 µs][f] and [4 kernels][k]".encode())
     assert "3 numbers mended" in capsys.readouterr().err
 
@@ -732,17 +744,13 @@ def test_annotations_are_escaped(article: Path, run: Run, capsys: pytest.Capture
     assert "::50 %25 is bound to nothing." in told[2]
 
 
-def test_stdin(run: Run) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "nsight_suite.claims", "-", str(run.path)],
-        input="5 kernels",
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=ROOT,
-    )
-    assert done.returncode == 1
-    assert done.stdout.startswith("-:1:1: unbound: 5 is bound to nothing.")
+def test_stdin(run: Run, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    for text, status in (("5 µs".encode(), 1), (b"5 \xff", 2)):
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text), "ascii", "surrogateescape"))
+        assert main(["-", str(run.path)]) == status
+    told = capsys.readouterr()
+    assert told.out.startswith("-:1:1: unbound: 5 µs is bound to nothing.")
+    assert "'-' is no Markdown text.\n  Give a file in UTF-8." in told.err
 
 
 def test_every_code_is_documented() -> None:

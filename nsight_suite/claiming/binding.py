@@ -9,7 +9,7 @@ ratio(staged,fused)                                          an operation on val
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from urllib.parse import unquote
 
@@ -140,10 +140,3 @@ def _with(source: Source, name: str, value: str) -> Source:
     if name == "unit":
         return replace(source, unit=value)
     return replace(source, where=(*source.where, (name, value)))
-
-
-def sources_of(binding: Binding) -> Sequence[Source]:
-    """Every source that a binding reads, in order."""
-    if isinstance(binding, Source):
-        return (binding,)
-    return tuple(source for operand in binding.operands for source in sources_of(operand))

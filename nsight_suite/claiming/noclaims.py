@@ -11,10 +11,16 @@ _MONTH = (
     "(?:January|February|March|April|May|June|July|August|September|October|November|December|"
     "Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec)\\.?"
 )
+_YEAR = r"(?:19[5-9]|20[0-4])\d"
+# Before one label; with an s, before several.
 _BEFORE_A_LABEL = (
-    "Figures?|Figs?\\.|Tables?|Sections?|Sec\\.|Chapters?|Appendix|Equations?|Eqs?\\.|Listings?|Steps?|Part|Notes?|"
-    "Pages?|pp?\\.|Volume|Vol\\.|No\\.|RFC|ISO|IEEE|Issue|PR|Session|Round|Phase|GPU|SM|Device|RTX|GTX|Xeon|EPYC|Ryzen"
+    "Figure|Table|Section|Chapter|Equation|Listing|Step|Note|Footnote|Page|Line|Algorithm|Theorem|Lemma|Level|"
+    "Corollary|Proposition|Definition|Example|GPU|SM|Device|Session|Round|Phase|Issue|PR"
 )
+_BEFORE_ONE_LABEL = (
+    "Fig\\.|Sec\\.|Eq\\.|Appendix|Part|p\\.|Volume|Vol\\.|No\\.|RFC|ISO|IEEE|RTX|GTX|Xeon|EPYC|Ryzen"
+)
+_BEFORE_LABELS = f"(?:{_BEFORE_A_LABEL})s|Figs\\.|Eqs\\.|pp\\."
 _BEFORE_A_VERSION = (
     "versions?|release|v\\.|driver|CUDA|cuDNN|cuBLAS|CuPy|CUPTI|Python|NumPy|PyTorch|JAX|Triton|DuckDB|LLVM|GCC|"
     "gcc|Clang|clang|nsys|ncu|nsight-python|NVRTC|nvcc|NVTX|PTX|Nsight Systems|Nsight Compute|"
@@ -46,11 +52,11 @@ EXCEPTIONS = (
     NoClaim("time of day", "14:05, 14:05:30", re.compile(r"(?<![\w:])\d{1,2}:\d\d(?::\d\d)?(?![\w:])")),
     NoClaim(
         "year",
-        "in 2026, since 2019, (2023), the 1990s: from 1950 to 2049 after such a word",
+        "in 2026, since 2019, (Dao, 2023), from 2019 to 2021, the 1990s: from 1950 to 2049 after such a word",
         re.compile(
-            r"(?:\b(?i:in|since|until|by|late|early|mid|during|before|after|year|as of|©)[ \-]|\()"
-            r"(?:19[5-9]|20[0-4])\d(?=[)\s,.;:]|$)"
-            rf"{_UNITLESS}(?! [a-z]+s\b)|\b(?:19|20)\d0s\b"
+            r"(?:(?:\b(?i:in|since|until|by|late|early|mid|during|before|after|year|as of|©)[ \-]|\()"
+            rf"{_YEAR}|(?<=[A-Za-z.], ){_YEAR}(?=[);])|\b(?i:from|between) {_YEAR} (?:to|and|until) {_YEAR})"
+            rf"(?=[)\s,.;:]|$){_UNITLESS}(?! [a-z]+s\b)|\b(?:19|20)\d0s\b"
         ),
     ),
     NoClaim(
@@ -59,7 +65,7 @@ EXCEPTIONS = (
         re.compile(
             rf"(?<!\w)v\d+(?:\.\d+)*\b|(?<![\w.])\d+\.\d+\.\d+(?:\.\d+)*(?:[\-.]?(?:rc|a|b|dev|post)\d+)?(?!\w)"
             rf"|\b(?:{_BEFORE_A_VERSION})[ \u00a0\-]v?\d+(?:\.(?:\d+|x))*{_UNITLESS}"
-            rf"(?:(?:,| and| or|/)[ ]?\d+(?:\.\d+)+{_UNITLESS})*"
+            rf"(?:(?:, \d+(?:\.\d+)+{_UNITLESS})*(?:,? and | or |/)\d+(?:\.\d+)+{_UNITLESS})?|\bC\+\+\d\d\b"
         ),
         bound=True,
     ),
@@ -67,8 +73,9 @@ EXCEPTIONS = (
         "label",
         "Figure 3, Table 2, section 4.1, RFC 9110, GPU 0, #12",
         re.compile(
-            rf"\b(?i:{_BEFORE_A_LABEL})[ \u00a0\-]?#?\d+(?:\.\d+)*{_UNITLESS}"
-            rf"(?:(?:,| and| to|–|-)[ ]?\d+(?:\.\d+)*{_UNITLESS})*"
+            rf"\b(?i:{_BEFORE_LABELS})[ \u00a0]?#?\d+(?:\.\d+)*{_UNITLESS}"
+            rf"(?:(?:,|,? and| or| to| through|–|-)[ ]?\d+(?:\.\d+)*{_UNITLESS})*"
+            rf"|\b(?i:{_BEFORE_A_LABEL}|{_BEFORE_ONE_LABEL})[ \u00a0\-]?#?\d+(?:[.\-–]\d+)*{_UNITLESS}"
             r"|(?<!\w)[#§][ \u00a0]?\d+(?:\.\d+)*\b"
         ),
         bound=True,
@@ -84,10 +91,10 @@ EXCEPTIONS = (
     ),
     NoClaim(
         "name",
-        "H200, FP32, sm_90, p10, row-h200, a:b:256, 2D",
+        "H200, FP32, sm_90, p10, row-h200, a:b:256, 2D, a DOI",
         re.compile(
             rf"(?<!\w)(?=[\w:/.\-@#+]{{0,200}}\d)(?>[A-Za-z_]\w*(?:[:/.@#+\-_]\w+){{0,40}})(?![{SPACES}](?:{UNIT_NAMES})(?!\w))"
-            rf"|(?<![\w.])\d+(?!(?:{UNIT_NAMES}|[kKMG]i?)(?!\w))(?![eE][+\-]?\d+\b)[A-Za-z_][\w\-]*"
+            rf"|(?<!\w)24/7\b|\b10\.\d{{4,9}}/[\w./\-]*\w|(?<![\w.])\d+(?!(?:{UNIT_NAMES}|[kKMG]i?)(?!\w))(?![eE][+\-]?\d+\b)[A-Za-z_][\w\-]*"
         ),
         bound=True,
     ),

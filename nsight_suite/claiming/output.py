@@ -128,7 +128,8 @@ def _message(finding: Finding) -> str:
 def _summary(report: Report) -> str:
     count, held = len(report.checked), sum(one.holds for one in report.checked)
     found = len(report.findings)
-    return f"{held} of {count} bound numbers hold, {found or 'no'} finding{'' if found == 1 else 's'}"
+    bound = f"{held} of {count} bound numbers hold" if count else "no number is bound"
+    return f"{bound}, {found or 'no'} finding{'' if found == 1 else 's'}"
 
 
 def _value(one: Checked) -> str:

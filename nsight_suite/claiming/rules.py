@@ -120,7 +120,7 @@ PROSE_RULES = (
             r"DRAM|HBM\d?e?|memory traffic|bandwidth|throughput",
             r"(?:read|written|fetched|loaded) from memory",
         ),
-        told=_words(r"logical\w*|declared|must (?:read|write|move)|need\w* to|at least|copy"),
+        told=_words(r"logical\w*|declared|must (?:read|write|move)|need\w* to|at least|minim\w+|copy"),
     ),
     ProseRule(
         "writes-left-in-cache",

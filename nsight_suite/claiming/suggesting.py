@@ -14,7 +14,7 @@ from urllib.parse import quote
 from nsight_suite.claiming.evidence import Evidence
 from nsight_suite.claiming.numbers import Quantity
 from nsight_suite.claiming.runevidence import Row, RunEvidence
-from nsight_suite.claiming.units import of_column
+from nsight_suite.claiming.units import PLAIN, of_column
 
 # What a case is told by first; other columns only where these leave several rows.
 _KEYS = (
@@ -63,27 +63,29 @@ class Suggestions:
         digits = len(re.sub(r"\D", "", quantity.number).lstrip("0"))
         if digits < _FEWEST_DIGITS and not quantity.unit.name:
             return []
-        cells = self._cells.get(quantity.unit.dimension, [])
+        # A count that happens to be as large is no factor and no share.
+        kind = "factor" if quantity.unit.name and quantity.unit.dimension == PLAIN else quantity.unit.dimension
+        cells = self._cells.get(kind, [])
         first = bisect_left(cells, quantity.base - quantity.half_step, key=lambda cell: cell.amount)
         last = bisect_right(cells, quantity.base + quantity.half_step, key=lambda cell: cell.amount)
         words = set(re.findall(r"[\w.]+", sentence.casefold()))
         found: dict[str, int] = {}
-        for binding, rank in self._fitting(quantity.unit.dimension, first, last):
+        for binding, rank in self._fitting(kind, first, last):
             named = sum(part.casefold() in words for part in re.split(r"[:/?&=]", binding))
             found.setdefault(binding, 2 * named - rank)
         return sorted(found, key=lambda one: -found[one])[:most]
 
-    def _fitting(self, dimension: str, first: int, last: int) -> Sequence[tuple[str, int]]:
-        """Bindings of the cells from first to last of a dimension, with the rank of their query."""
-        if (dimension, first, last) not in self._found:
-            near = sorted(self._cells.get(dimension, [])[first:last], key=lambda cell: _rank(cell.query))
+    def _fitting(self, kind: str, first: int, last: int) -> Sequence[tuple[str, int]]:
+        """Bindings of the cells from first to last of a kind, with the rank of their query."""
+        if (kind, first, last) not in self._found:
+            near = sorted(self._cells.get(kind, [])[first:last], key=lambda cell: _rank(cell.query))
             named = [(self._binding(cell), _rank(cell.query)) for cell in near[:_MOST_TRIED]]
-            self._found[dimension, first, last] = [one for one in named if one[0]]
-        return self._found[dimension, first, last]
+            self._found[kind, first, last] = [one for one in named if one[0]]
+        return self._found[kind, first, last]
 
     @cached_property
     def _cells(self) -> Mapping[str, Sequence[_Cell]]:
-        """Cells by their dimension, ascending."""
+        """Cells by their dimension, ascending; those without one that hold no count are factors too."""
         found: dict[str, list[_Cell]] = {}
         for run in self._evidence.runs:
             for query in dict.fromkeys((*_FIRST, *run.own_queries)):
@@ -92,8 +94,11 @@ class Suggestions:
                         if isinstance(cell, int | float) and not isinstance(cell, bool) and isfinite(cell):
                             unit = of_column(column)
                             amount = Fraction(str(cell)) * unit.scale
-                            found.setdefault(unit.dimension, []).append(_Cell(amount, run, query, column, row))
-        return {dimension: sorted(cells, key=lambda cell: cell.amount) for dimension, cells in found.items()}
+                            one = _Cell(amount, run, query, column, row)
+                            found.setdefault(unit.dimension, []).append(one)
+                            if unit.dimension == PLAIN and isinstance(cell, float):
+                                found.setdefault("factor", []).append(one)
+        return {kind: sorted(cells, key=lambda cell: cell.amount) for kind, cells in found.items()}
 
     def _binding(self, cell: _Cell) -> str:
         """A short binding that names that row alone; empty where the usual columns do not tell it apart."""

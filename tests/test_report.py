@@ -280,9 +280,13 @@ def test_the_table_of_limits_gives_the_answer(written: tuple[str, str]) -> None:
 def test_tables_of_what_a_run_does_not_have_are_left_out(
     written: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    html, markdown = reported(run := make_run(tmp_path / "run", whole=True))
-    text, page = markdown.read_text(encoding="utf-8"), html.read_text(encoding="utf-8")
-    assert [path.read_text(encoding="utf-8") for path in reported(run)] == [page, text]
+    run = make_run(tmp_path / "run", whole=True)
+    judged = reconcile_run(run)
+    (page, text), again = (
+        [path.read_text(encoding="utf-8") for path in write_report(run, judged, UNDRAWN, run.path)]
+        for _ in range(2)
+    )
+    assert again == [page, text]
     for title in (
         *("Host completion, session by session", "What the pilot chose", "Tasks planned and recorded"),
         *("Tasks that began before the stage before had ended", "Tasks of a traced invocation together"),
@@ -317,10 +321,11 @@ def _the_rest_of_cut_rows_is_had_by_the_command(page: str, capsys: pytest.Captur
 def test_the_commands_run_as_printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A run below the folder that one stands in is told by the way to it, any other by its whole path."""
     run = make_run(tmp_path / "runs" / "my row")
+    judged = reconcile_run(run)
     for folder, argument in ((tmp_path, "runs/my row"), (tmp_path / "runs" / "my row" / "logs", str(run.path))):
         folder.mkdir(exist_ok=True)
         monkeypatch.chdir(folder)
-        text = reported(run)[1].read_text(encoding="utf-8")
+        text = write_report(run, judged, UNDRAWN, run.path)[1].read_text(encoding="utf-8")
         printed = next(
             line for line in text.splitlines() if line.startswith("python -m nsight_suite.reconcile")
         )
@@ -328,15 +333,58 @@ def test_the_commands_run_as_printed(tmp_path: Path, monkeypatch: pytest.MonkeyP
         assert find_run(shlex.split(printed)[3]).resolve() == run.path
 
 
-def test_a_planted_fault_stands_on_top(tmp_path: Path) -> None:
-    def lose_a_kernel(tables: Rows) -> None:
-        case = next(row for row in tables["range"] if row["name"] == "row:staged:stream:4096x4096")
-        lost = next(row for row in tables["kernel"] if row["range_id"] == case["range_id"])
-        tables["kernel"].remove(lost)
+def spoil(tables: Rows) -> None:
+    """A kernel without a record, a check and a pass that failed, a pass that is not there, and markup."""
+    case = next(row for row in tables["range"] if row["name"] == "row:staged:stream:4096x4096")
+    tables["kernel"].remove(next(row for row in tables["kernel"] if row["range_id"] == case["range_id"]))
+    tables["validation"][0]["passed"] = False
+    (sanitize,) = (row for row in tables["pass"] if row["pass"] == "sanitize")
+    sanitize |= {"state": "failed", "reason": "compute-sanitizer <crashed>"}
+    tables["pass"] = [row for row in tables["pass"] if row["pass"] != "ncu-warm"]
+    for row in tables["tool"]:
+        row["version"] = "<script>alert(1)</script>|x"
 
-    html, markdown = reported(make_run(tmp_path / "run", edit=lose_a_kernel))
-    assert "✗ The evidence disagrees" in markdown.read_text(encoding="utf-8")
-    assert 'class="outcome disagree"' in html.read_text(encoding="utf-8")
+
+@pytest.fixture(scope="module")
+def spoiled(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
+    """The report of a run in which much went wrong."""
+    run = make_run(tmp_path_factory.mktemp("spoiled") / "run", edit=spoil)
+    write_json(run.run_json, {**run.read_run(), "state": "incomplete"})
+    html, markdown = (path.read_text(encoding="utf-8") for path in reported(run))
+    return html, markdown
+
+
+def test_a_planted_fault_stands_on_top(spoiled: tuple[str, str]) -> None:
+    html, markdown = spoiled
+    assert "✗ The evidence disagrees" in markdown.split("\n## Protocol\n")[0]
+    assert 'class="outcome disagree"' in html.split("<nav")[0]
+    (verdicts,) = (
+        line for line in markdown.splitlines() if line.startswith("| `row:staged:stream:4096x4096` ")
+    )
+    assert verdicts.split("|")[2] == " ✗ disagree "
+
+
+def test_a_run_that_is_not_complete_says_so_on_top(spoiled: tuple[str, str]) -> None:
+    html, markdown = spoiled
+    for text in (html.split("<nav")[0], markdown.split("\n## Protocol\n")[0]):
+        assert "The run is incomplete" in text
+    for said in (
+        "Pass sanitize is failed: compute-sanitizer",
+        "Pass ncu-warm was asked for and left no record.",
+    ):
+        assert said in html.split('id="limits"')[1]
+        assert said in markdown.split("\n## Limits\n")[1]
+
+
+def test_a_failed_check_is_named(spoiled: tuple[str, str]) -> None:
+    assert re.search(r"FAILED: row:\S+ \(finite of y, pass validate\)", spoiled[1])
+
+
+def test_text_from_a_report_cannot_become_markup(spoiled: tuple[str, str]) -> None:
+    html, markdown = spoiled
+    assert "<script>alert" not in html
+    assert "compute-sanitizer &lt;crashed&gt;" in html
+    assert "alert(1)</script>\\|x" in markdown
 
 
 def test_what_is_missing_is_said_not_hidden(tmp_path: Path) -> None:
@@ -349,26 +397,6 @@ def test_what_is_missing_is_said_not_hidden(tmp_path: Path) -> None:
     assert "**profile-traffic** cannot be drawn: " in text
     assert "the table 'counter' is not empty but missing" in text
     assert "**row-completion**: Host completion" in text
-
-
-def test_a_run_that_is_not_complete_says_so_on_top(tmp_path: Path) -> None:
-    def fail(tables: Rows) -> None:
-        (row,) = (row for row in tables["pass"] if row["pass"] == "sanitize")
-        row |= {"state": "failed", "reason": "compute-sanitizer <crashed>"}
-        tables["pass"] = [row for row in tables["pass"] if row["pass"] != "ncu-warm"]
-
-    run = make_run(tmp_path / "run", edit=fail)
-    write_json(run.run_json, {**run.read_run(), "state": "incomplete"})
-    html, markdown = (path.read_text(encoding="utf-8") for path in reported(run))
-    for text in (html.split("<nav")[0], markdown.split("\n## Protocol\n")[0]):
-        assert "The run is incomplete" in text
-    for said in (
-        "Pass sanitize is failed: compute-sanitizer",
-        "Pass ncu-warm was asked for and left no record.",
-    ):
-        assert said in html.split('id="limits"')[1]
-        assert said in markdown.split("\n## Limits\n")[1]
-    assert "compute-sanitizer &lt;crashed&gt;" in html
 
 
 def test_an_ingested_run_has_a_report_without_verdicts(
@@ -394,24 +422,6 @@ def test_an_ingested_run_has_a_report_without_verdicts(
     capsys.readouterr()
     assert len(_answer_of_the_command(behind(html, "range_summary.1"), capsys)) == 1 + 40
     assert not _Page(html).all("img")
-
-
-def test_a_failed_check_is_named(tmp_path: Path) -> None:
-    def fail(tables: Rows) -> None:
-        tables["validation"][0]["passed"] = False
-
-    _, markdown = reported(make_run(tmp_path / "run", edit=fail))
-    assert re.search(r"FAILED: row:\S+ \(finite of y, pass validate\)", markdown.read_text(encoding="utf-8"))
-
-
-def test_text_from_a_report_cannot_become_markup(tmp_path: Path) -> None:
-    def rename(tables: Rows) -> None:
-        for row in tables["tool"]:
-            row["version"] = "<script>alert(1)</script>|x"
-
-    html, markdown = reported(make_run(tmp_path / "run", edit=rename))
-    assert "<script>alert" not in html.read_text(encoding="utf-8")
-    assert "alert(1)</script>\\|x" in markdown.read_text(encoding="utf-8")
 
 
 def test_a_run_without_evidence_says_how_to_build_it(tmp_path: Path) -> None:

@@ -395,8 +395,23 @@ def test_what_is_missing_is_said_not_hidden(tmp_path: Path) -> None:
     assert "? Nothing disagrees" in text
     assert "No rows: this run holds no evidence for them." in text
     assert "**profile-traffic** cannot be drawn: " in text
-    assert "the table 'counter' is not empty but missing" in text
+    assert "The query 'dram_bytes' has no answer: the table 'counter' is not empty but missing" in text
     assert "**row-completion**: Host completion" in text
+
+
+def test_what_a_lost_table_would_tell_is_not_told_as_zero(tmp_path: Path) -> None:
+    run = make_run(tmp_path / "run")
+    for lost in ("kernel", "validation", "pass"):
+        (run.evidence / f"{lost}.parquet").unlink()
+    html, markdown = (path.read_text(encoding="utf-8") for path in reported(run))
+    split = markdown.split("#### Where the completion of a profiled invocation goes")[1].split("####")[0]
+    assert "No rows: this run holds no evidence for them." in split
+    assert "- The query 'launch_split' has no answer: the table 'kernel' is not empty but missing" in split
+    assert "| row:staged:stream:4096x4096 |" not in split
+    for text in (html, markdown):
+        assert "Whether any output was checked cannot be said" in text
+        assert "left no record" not in text
+        assert "The table kernel of the evidence is missing" in text
 
 
 def test_an_ingested_run_has_a_report_without_verdicts(

@@ -8,8 +8,10 @@ from typing import Any
 from nsight_suite.reporting.tables import TextTable, text_table
 
 
-def summary(rows: Sequence[Mapping[str, Any]]) -> str:
-    """How many checks there were, and which failed, from the rows of the query `validation`."""
+def summary(rows: Sequence[Mapping[str, Any]] | None) -> str:
+    """How many checks there were, and which failed, from the rows of the query `validation`, if it has any."""
+    if rows is None:
+        return "Whether any output was checked cannot be said: a table that tells of it is lost."
     if not rows:
         return "No output was checked: the numbers of this run may be those of wrong results."
     failed = sorted({f"{row['case_id']} ({_check(row)}, pass {row['pass']})" for row in rows if row["failed"]})

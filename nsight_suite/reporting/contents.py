@@ -12,7 +12,8 @@ from urllib.parse import quote
 
 from nsight_suite import __version__
 from nsight_suite.drawing import Drawing, Drawn
-from nsight_suite.querying import open_evidence, run_named
+from nsight_suite.evidence.store import Store
+from nsight_suite.querying import open_evidence
 from nsight_suite.reconciliation.findings import (
     CANNOT_ANSWER,
     NOT_DECLARED,
@@ -34,7 +35,7 @@ from nsight_suite.reporting.checks import by_kind, summary
 from nsight_suite.reporting.declared import Declared, declared, made, processes
 from nsight_suite.reporting.files import evidence_files
 from nsight_suite.reporting.ingested import INGESTED_BEHIND, INGESTED_TABLES, MOST_ROWS
-from nsight_suite.reporting.lacking import lacking, state
+from nsight_suite.reporting.lacking import answer, lacking, state
 from nsight_suite.reporting.linking import LinkedTable, Linker, QueryEvidence, View
 from nsight_suite.reporting.selection import CHECKS, DOUBTS, ENVIRONMENT, KEY_TABLES
 from nsight_suite.reporting.tables import TextTable
@@ -113,9 +114,16 @@ def gather(run: RunFolder, reconciliation: Reconciliation | None, drawn: Drawn, 
 
     Raises CannotAnswer when the run holds no evidence at all; what is merely missing is said in its place.
     """
+    store = open_evidence(run)
+    with store.connection:
+        return _gathered(run, store, reconciliation, drawn, called or _run_argument(run))
+
+
+def _gathered(
+    run: RunFolder, store: Store, reconciliation: Reconciliation | None, drawn: Drawn, argument: str
+) -> Report:
     info = run.read_run()
-    name, argument = str(info["experiment"]), called or _run_argument(run)
-    store = open_evidence(run, missing_as_empty=True)
+    name = str(info["experiment"])
     doubts = tuple(grouped(reconciliation)) if reconciliation else ()
     linker = Linker(store, name, argument)
     tables = (
@@ -124,7 +132,7 @@ def gather(run: RunFolder, reconciliation: Reconciliation | None, drawn: Drawn, 
         else linker.tables(INGESTED_TABLES, most=MOST_ROWS, behind=INGESTED_BEHIND)
     )
     checks, environment = (tuple(one.table for one in linker.tables(shown)) for shown in (CHECKS, ENVIRONMENT))
-    validation = run_named(store, "validation", name).records()
+    validation = answer(store, "validation", name)
     linker.add(("validation", *(source for doubt in doubts for source in doubt.sources)))
     linker.add_figures(drawn)
     return Report(
@@ -151,7 +159,7 @@ def gather(run: RunFolder, reconciliation: Reconciliation | None, drawn: Drawn, 
         lacking=lacking(info, store, drawn),
         reader_doubts=linker.tables(DOUBTS, most=_MOST_DOUBTS),
         checks_summary=summary(validation) if reconciliation else "",
-        checks=(by_kind(validation), *checks) if reconciliation else (),
+        checks=(by_kind(validation or ()), *checks) if reconciliation else (),
         environment=environment,
         files=evidence_files(run, store),
         queries=linker.queries,

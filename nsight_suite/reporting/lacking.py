@@ -6,7 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from nsight_suite.drawing import Drawn
+from nsight_suite.errors import CannotAnswer
 from nsight_suite.evidence.store import Store
+from nsight_suite.evidence.versions import EvidenceReplaced
 from nsight_suite.querying import run_named
 
 _STATES = {
@@ -25,15 +27,26 @@ def state(info: Mapping[str, Any]) -> str:
     return _STATES.get(str(info.get("state")), "")
 
 
+def answer(store: Store, query: str, experiment: str = "") -> list[dict[str, Any]] | None:
+    """The rows of a named query; None where a table that it reads is lost."""
+    try:
+        return run_named(store, query, experiment).records()
+    except EvidenceReplaced:
+        raise
+    except CannotAnswer:
+        return None
+
+
 def _lacking(info: Mapping[str, Any], store: Store, drawn: Drawn) -> Iterator[str]:
     if told := state(info):
         yield told
-    rows = run_named(store, "passes").records()
-    for row in rows:
-        if row["state"] != "ok":
-            yield f"Pass {row['pass']} is {row['state']}: {row['reason'] or 'no reason was recorded'}"
-    for name in _absent(info.get("passes") or (), rows):
-        yield f"Pass {name} was asked for and left no record."
+    rows = answer(store, "passes")
+    if rows is not None:  # else its table is among those below
+        for row in rows:
+            if row["state"] != "ok":
+                yield f"Pass {row['pass']} is {row['state']}: {row['reason'] or 'no reason was recorded'}"
+        for name in _absent(info.get("passes") or (), rows):
+            yield f"Pass {name} was asked for and left no record."
     for table, reason in store.missing.items():
         yield f"The table {table} of the evidence is missing: {reason}"
     for name, reason in drawn.left_out.items():

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from nsight_suite.drawing import Drawn
-from nsight_suite.errors import SuiteError
+from nsight_suite.errors import CannotAnswer, SuiteError
 from nsight_suite.evidence.needs import needs_of
 from nsight_suite.evidence.store import Store
+from nsight_suite.evidence.versions import EvidenceReplaced
 from nsight_suite.evidence.views import shared_views
 from nsight_suite.querying import find_query, run_named
 from nsight_suite.reporting.behind import Behind
@@ -89,7 +90,7 @@ class Linker:
         most: int | None = None,
         behind: Mapping[str, Sequence[Behind]] | None = None,
     ) -> tuple[LinkedTable, ...]:
-        """The tables that the run has rows for.
+        """The tables that the run has rows for, and those that cannot be asked, each with the reason.
 
         more    by query the column `answer`, which is no part of it: what it says of each case
         most    rows of a table that are shown at most
@@ -128,6 +129,22 @@ class Linker:
         )
 
     def _table(
+        self,
+        one: Shown,
+        more: Mapping[str, str] | None,
+        most: int | None,
+        behind: Mapping[str, Sequence[Behind]] | None,
+    ) -> LinkedTable | None:
+        try:
+            return self._answered(one, more, most, behind)
+        except EvidenceReplaced:
+            raise
+        except CannotAnswer as error:  # what is lost must not be taken for empty: counts of it would be zero
+            self.queries[one.query] = self._query(one.query, table=one.title if behind else "")
+            table = text_table(one.title, one.query, self.queries[one.query].about, [], one.columns)
+            return LinkedTable(replace(table, notes=(error.what,)))
+
+    def _answered(
         self,
         one: Shown,
         more: Mapping[str, str] | None,

@@ -59,6 +59,8 @@ DEFINITIONS = """
 [slogical]: claim:limits/logical_bytes?case=row:staged:graph:4096x4096
 [rate]: claim:limits/logical_bytes_per_second?case=row:fused:graph:4096x4096
 [busy]: claim:limits/busy_ns?case=row:fused:graph:4096x4096
+[rep]: claim:batch/completion_ns?case=row:staged:graph:32x1024
+[short]: claim:limits/busy_ns?case=row:fused:stream:32x1024
 [copy]: claim:copy_bandwidth/bytes_per_second
 [event]: claim:batch/event_interval_ns?case=row:fused:graph:4096x4096
 [profiled]: claim:profiler_overhead/profiled_ns?case=row:fused:graph:4096x4096
@@ -204,6 +206,7 @@ def test_every_planted_error_is_found_and_nothing_else(recorded: Checker) -> Non
         "Staged needs [2.07 times][ratio] the time of fused. Fused is [2.07 times][ratio] as fast as staged.",
         "Staged moves [3.00 times](claim:ratio(slogical,logical)) as many bytes as fused.",
         "The graph takes [1.00 times](claim:ratio(stream,f)) as long as the stream.",
+        "[4.55](claim:ratio(rep,short)) may be written as [4.6](claim:ratio(rep,short)).",
     ],
 )
 def test_what_is_true_passes(checker: Checker, text: str) -> None:

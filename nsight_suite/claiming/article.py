@@ -138,9 +138,7 @@ class _BlockCheck:
             binding = parse_binding(mark.target, self._article.definitions)
             value = evaluate(binding, self._evidence)
             return self._bound(mark, binding, value, found)
-        except BindingError as error:
-            self._add(Problem(error.code, error.message, error.way_out), start, end)
-        except ForbiddenInference as error:
+        except (BindingError, ForbiddenInference) as error:
             self._refused.add((error.code, sentence_around(self._block.text, start)[0]))
             self._add(Problem(error.code, error.what, error.way_out), start, end)
         return None

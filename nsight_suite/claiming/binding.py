@@ -14,20 +14,19 @@ from dataclasses import dataclass, replace
 from urllib.parse import unquote
 
 from nsight_suite.claiming.findings import MALFORMED, UNKNOWN
+from nsight_suite.errors import SuiteError
 
 TAKES = ("median", "mean", "min", "max", "sum", "count", "distinct", "range")
 _OPERATION = re.compile(r"([A-Za-z_]+)\((.*)\)(?:\?(unit=[^&=]+))?", re.DOTALL)
 _DEEPEST = 8
 
 
-class BindingError(Exception):
+class BindingError(SuiteError):
     """A binding that cannot be followed. `code` is the finding's."""
 
-    def __init__(self, code: str, message: str, way_out: str = "") -> None:
-        super().__init__(message)
+    def __init__(self, code: str, what: str, way_out: str = "") -> None:
+        super().__init__(what, way_out)
         self.code = code
-        self.message = message
-        self.way_out = way_out
 
 
 @dataclass(frozen=True)

@@ -89,7 +89,7 @@ def _computed(binding: Operation, rule: _Rule, operands: Sequence[Value]) -> Val
     if binding.name == "utilisation" and measured[0].unit == "block":
         inference.utilisation(measured[0])
     try:
-        amount = Fraction(rule.compute(*measured))
+        amount = _exact(rule.compute(*measured))
     except ZeroDivisionError as error:
         raise BindingError(NO_EVIDENCE, f"'{binding}' divides by zero.") from error
     except ValueError as error:
@@ -102,6 +102,12 @@ def _computed(binding: Operation, rule: _Rule, operands: Sequence[Value]) -> Val
         pair=pair,
         relation=rule.relation,
     )
+
+
+def _exact(number: float) -> Fraction:
+    """The simple fraction that is this float, if there is one: 43 over 20 rounds to 2.2, its float to 2.1."""
+    simple = Fraction(number).limit_denominator(10**9)
+    return simple if float(simple) == number else Fraction(number)
 
 
 def _sum(binding: Operation, operands: Sequence[Value]) -> Value:

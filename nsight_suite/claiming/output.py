@@ -22,24 +22,16 @@ def as_text(report: Report, path: str, *, every: bool = False) -> str:
 
     `every` also lists the claims that hold, with their values.
     """
-    lines: list[tuple[int, int, str]] = []
+    told: list[tuple[Finding | Checked, str]] = []
     for finding in report.findings:
         way_out = f"\n    {finding.way_out}" if finding.way_out else ""
-        lines.append(
-            (
-                finding.line,
-                finding.column,
-                f"{_head(path, finding)}: {finding.code}: {finding.message}{way_out}",
-            )
-        )
+        told.append((finding, f"{finding.code}: {finding.message}{way_out}"))
     if every:
-        for one in report.checked:
-            if one.holds:
-                lines.append(
-                    (one.line, one.column, f"{_head(path, one)}: holds: {_flat(one.text)} is {_value(one)}")
-                )
-    lines.sort(key=lambda line: line[:2])
-    return "".join(f"{line}\n" for *_, line in lines) + f"{path}: {_summary(report)}\n"
+        holding = [one for one in report.checked if one.holds]
+        told += [(one, f"holds: {' '.join(one.text.split())} is {_value(one)}") for one in holding]
+    told.sort(key=lambda line: (line[0].line, line[0].column))
+    lines = [f"{path}:{one.line}:{one.column}: {text}\n" for one, text in told]
+    return "".join(lines) + f"{path}: {_summary(report)}\n"
 
 
 def as_json(report: Report, path: str, runs: Sequence[str]) -> str:
@@ -117,10 +109,6 @@ def as_github(report: Report, path: str) -> str:
     )
 
 
-def _head(path: str, one: Finding | Checked) -> str:
-    return f"{path}:{one.line}:{one.column}"
-
-
 def _message(finding: Finding) -> str:
     return f"{finding.message} {finding.way_out}".strip()
 
@@ -137,10 +125,6 @@ def _value(one: Checked) -> str:
         return one.value.text
     unit = one.value.unit.dimension
     return " to ".join(written(amount, fitting(amount, unit)) for amount in one.value.amounts)
-
-
-def _flat(text: str) -> str:
-    return " ".join(text.split())
 
 
 def _data(text: str) -> str:

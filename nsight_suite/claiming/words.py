@@ -12,8 +12,6 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Literal
 
-_SPACE = "[\\s\u00a0\u2007\u2009\u202f]*"
-
 # What "about" allows, as a share of the number.
 ABOUT = Fraction(1, 20)
 # How far below "nearly" and above "just over" may be.
@@ -32,7 +30,7 @@ _QUALIFIERS: tuple[tuple[Kind, str], ...] = (
     ),
     ("less", r"(?:less|fewer|shorter|lower|smaller|faster|quicker|earlier|worse) than|under|below|within|<"),
 )
-_QUALIFIER = [(kind, re.compile(rf"(?<!\w)(?:{words}){_SPACE}$", re.IGNORECASE)) for kind, words in _QUALIFIERS]
+_QUALIFIER = [(kind, re.compile(rf"(?<!\w)(?:{words})\s*$", re.IGNORECASE)) for kind, words in _QUALIFIERS]
 # "not more than" is read above; any other denial before a qualifier leaves it unread.
 _DENIED = re.compile(r"\b(?:not|never|isn't|wasn't|hardly|n't)\s+(?:\w+\s+)?$", re.IGNORECASE)
 
@@ -43,10 +41,10 @@ _LESS = (
     "faster"
 )
 _MORE = "more|higher|longer|larger|bigger|greater|above|costlier|increase|growth|slowdown|overhead"
-_SHORT_GAP = rf"^{_SPACE}(?:(?:times|as|of|the|a|in|time|,|\)|better|in all|on the median|per\s\w+)\s+){{0,2}}"
+_SHORT_GAP = r"^\s*(?:(?:times|as|of|the|a|in|time|,|\)|better|in all|on the median|per\s\w+)\s+){0,2}"
 _AFTER = re.compile(rf"{_SHORT_GAP}(?P<word>{_FASTER}|{_SLOWER}|{_LESS}|{_MORE})\b", re.IGNORECASE)
 _MULTIPLE = re.compile(
-    rf"^{_SPACE}(?:times\s+)?(?P<word>as\s+(?:(?P<fast>fast|quick)|(?P<slow>slow)|long|much|many|large|high|big)|"
+    r"^\s*(?:times\s+)?(?P<word>as\s+(?:(?P<fast>fast|quick)|(?P<slow>slow)|long|much|many|large|high|big)|"
     r"the\s+(?:time|latency|duration|bytes|traffic|cost))\b",
     re.IGNORECASE,
 )

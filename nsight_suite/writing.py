@@ -19,13 +19,14 @@ from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 
-from nsight_suite.errors import SuiteError
+from nsight_suite.errors import SuiteError, first_line
 
 _TEMPORARY = re.compile(r"\.(?P<stem>.+)\.(?P<pid>\d+)-(?P<host>[0-9a-f]{6})(?P<rest>\..*)?")
 # Beside a temporary folder: the one that it is about to replace, where both cannot change places at once.
 _ASIDE = ".aside"
 
 _FREE_SPACE = "Free some space there and do it again. What stood there before is unchanged."
+_ELSEWHERE = "Choose another place (--out, where the command has it)."
 _WAYS_OUT = {
     errno.ENOSPC: _FREE_SPACE,
     errno.EDQUOT: _FREE_SPACE,
@@ -48,15 +49,13 @@ _WORDS_OF_SQLITE = {
 
 
 def cannot_write(path: Path, error: BaseException) -> SuiteError:
-    """The error for a file or folder that could not be written, with the way out where there is one.
+    """The error for a file or folder that could not be written, with the way out.
 
     `error` is the system's, or a database's that repeats the system's words.
     """
     number = error.errno if isinstance(error, OSError) else _number_in(str(error))
-    if number is None:
-        told = error.strerror if isinstance(error, OSError) else None
-        return SuiteError(f"Cannot write {path}: {(told or str(error)).splitlines()[0].rstrip('.')}.")
-    return SuiteError(f"Cannot write {path}: {os.strerror(number)}.", way_out(number))
+    told = first_line(error).rstrip(".") if number is None else os.strerror(number)
+    return SuiteError(f"Cannot write {path}: {told}.", way_out(number) or _ELSEWHERE)
 
 
 def way_out(number: int | None) -> str:

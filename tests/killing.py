@@ -8,6 +8,7 @@ python killing.py OPERATION FOLDER 3,9,99  # those that do not exist are not str
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import shutil
@@ -19,8 +20,6 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-import duckdb  # noqa: F401  (here once, else in every child)
-import sqlite_utils  # noqa: F401
 from faults import TABLES, faults, few_tables, killed
 from tiny_export import Kernel, make_export
 
@@ -122,18 +121,22 @@ def shared_is_whole(folder: Path) -> str:
 
 @dataclass(frozen=True)
 class Operation:
-    """What is done first with "old" and then with "new", and what tells which of them is there, whole."""
+    """What is done first with "old" and then with "new", and what tells which of them is there, whole.
+
+    `needs` are packages that take long to import: that is done once, instead of in every child.
+    """
 
     do: Callable[[Path, str], None]
     whole: Callable[[Path], str]
+    needs: tuple[str, ...] = ()
 
 
 OPERATIONS = {
-    "evidence": Operation(evidence, evidence_is_whole),
+    "evidence": Operation(evidence, evidence_is_whole, ("duckdb", "sqlite_utils")),
     "figures": Operation(figures, figures_are_whole),
     "record": Operation(record, record_is_whole),
-    "ingest": Operation(ingested, ingested_is_whole),
-    "share": Operation(shared, shared_is_whole),
+    "ingest": Operation(ingested, ingested_is_whole, ("duckdb", "sqlite_utils")),
+    "share": Operation(shared, shared_is_whole, ("duckdb", "sqlite_utils")),
 }
 
 
@@ -184,6 +187,8 @@ def numbers_in(text: str) -> list[int]:
 
 def main(name: str, place: Path, numbers: str) -> int:
     operation, found = OPERATIONS[name], []
+    for package in operation.needs:
+        importlib.import_module(package)
     old = place / "old"
     old.mkdir()
     with mock.patch.object(ingested_evidence, "write_duckdb"):  # one file more, of views that take long to make

@@ -64,12 +64,11 @@ def unpack(archive: Path, into: Path, limits: Limits = LIMITS) -> Path:
     SuiteError for one that is damaged, too large, or has a name that no bundle has.
     """
     try:
-        with archive.open("rb") as file:
-            _judge_end(archive, file.seek(0, os.SEEK_END), _tail(archive), limits)
+        _judge_end(archive, limits)
         with zipfile.ZipFile(archive) as opened:
             entries = opened.infolist()
             _judge(archive, entries, limits)
-            _write(opened, entries, into, limits)
+            _write(archive.name, opened, entries, into, limits)
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, struct.error) as error:
         raise SuiteError(f"{shown(archive.name)} is a damaged archive: {shown(str(error))}.", _AGAIN) from error
     except UnicodeError as error:
@@ -114,16 +113,13 @@ def shown(text: str, most: int = 300) -> str:
     return plain if len(plain) <= most else f"{plain[:most]}…"
 
 
-def _tail(archive: Path) -> bytes:
+def _judge_end(archive: Path, limits: Limits) -> None:
+    """The size of the table of contents, before all of it is read."""
+    name = shown(archive.name)
     with archive.open("rb") as file:
         size = file.seek(0, os.SEEK_END)
         file.seek(max(0, size - _END.size - _LOCATOR_BYTES))
-        return file.read()
-
-
-def _judge_end(archive: Path, size: int, tail: bytes, limits: Limits) -> None:
-    """The size of the table of contents, before all of it is read."""
-    name = shown(archive.name)
+        tail = file.read()
     if len(tail) < _END.size or tail[-_END.size :][:4] != _END_MAGIC:
         raise UsageError(
             f"{name} is no zip archive, or was cut.", "Give a run folder, or a bundle ending in .zip."
@@ -221,7 +217,9 @@ def _judge_amount(name: str, files: int, size: int, limits: Limits) -> None:
         )
 
 
-def _write(opened: zipfile.ZipFile, entries: list[zipfile.ZipInfo], into: Path, limits: Limits) -> None:
+def _write(
+    name: str, opened: zipfile.ZipFile, entries: list[zipfile.ZipInfo], into: Path, limits: Limits
+) -> None:
     written = 0
     for entry in entries:
         target = into / entry.filename
@@ -232,7 +230,7 @@ def _write(opened: zipfile.ZipFile, entries: list[zipfile.ZipInfo], into: Path, 
         with opened.open(entry) as source, target.open("xb") as sink:
             while chunk := source.read(_CHUNK):
                 written += len(chunk)
-                _judge_amount(str(opened.filename), 0, written, limits)
+                _judge_amount(name, 0, written, limits)
                 sink.write(chunk)
 
 

@@ -297,6 +297,13 @@ def test_what_the_host_moved_is_not_blamed_on_kernels(side: Side) -> None:
     assert row.noise == pytest.approx(0.04)
 
 
+def test_a_host_that_nobody_timed_is_told(side: Side) -> None:
+    after = without(side, "samples", lambda row: row["quantity"] == "empty_sync")
+    comparison = compared(side, after)
+    assert "unknown-host" in codes(comparison, blocking=False)
+    assert row_of(comparison, "completion", LARGE).noise_from == "threshold"
+
+
 def test_two_sessions_must_both_say_so(two_sessions: Side) -> None:
     both = compared(two_sessions, edited(two_sessions, "samples", slower(1.2, LARGE)))
     assert found(both, "regressed") == [("completion", LARGE)]

@@ -20,7 +20,7 @@ from nsight_suite.comparing.results import (
     in_table,
 )
 from nsight_suite.comparing.sides import Side, read_side
-from nsight_suite.comparing.timing import judge_times, moved_together
+from nsight_suite.comparing.timing import host_unknown, judge_times, moved_together
 from nsight_suite.errors import UsageError
 from nsight_suite.runfolder import RunFolder
 
@@ -54,7 +54,7 @@ def compare_sides(a: Side, b: Side, options: Options, repeats: Sequence[Side] = 
     """A pure function of what two captured runs hold."""
     wanted = [case_id for case_id in {**a.cases, **b.cases} if case_id in options.cases or not options.cases]
     shared = [case_id for case_id in wanted if case_id in a.cases and case_id in b.cases]
-    doubts = [*doubts_between(a, b, options.allow), *_of_repeats(a, repeats)]
+    doubts = [*doubts_between(a, b, options.allow), *host_unknown(a, b), *_of_repeats(a, repeats)]
     rows = [_unmatched(case_id, a) for case_id in wanted if case_id not in shared]
     rows += judge_times(a, b, shared, doubts, options, repeats=repeats)
     rows += judge_counts(a, b, shared, doubts, options.threshold)

@@ -14,6 +14,7 @@ from nsight_suite.comparing.drift import Moved, between_halves, moved
 from nsight_suite.comparing.results import INCOMPARABLE, MISSING, NEW, Doubt, Options, Row
 from nsight_suite.comparing.series import Series, SeriesOf, completions, device_busy, idle_waits, over_baseline
 from nsight_suite.comparing.sides import QueryRow, Side
+from nsight_suite.protocol import SESSIONS
 
 # Fewer cases at a shape cannot be said to have moved together.
 _TOGETHER = 3
@@ -72,6 +73,14 @@ def moved_together(rows: Sequence[Row], cases: Mapping[str, QueryRow], threshold
         for shape, logs in shapes.items()
         if len(logs) >= _TOGETHER and (min(logs) > 0 or max(logs) < 0) and abs(median(logs)) > threshold
     ]
+
+
+def host_unknown(a: Side, b: Side) -> list[Doubt]:
+    """A remark where no empty synchronisation tells, in both runs, by how much the host alone moved."""
+    if idle_waits(a).keys() & idle_waits(b).keys():
+        return []
+    told = "by how much the host alone moved is not known: no empty synchronisation was timed in both runs"
+    return [remark("unknown-host", told, SESSIONS)]
 
 
 def _quantities(a: Side, b: Side, repeats: Sequence[Side], baseline: str) -> Iterator[Quantity]:

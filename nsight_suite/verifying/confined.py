@@ -77,8 +77,9 @@ def verify_confined(
     `outside` is the folder of an experiment outside the project, whose figures are drawn too: its code is run.
     Raises UsageError for what is no run or bundle, and SuiteError for one that is refused as a whole.
     """
+    path = path.resolve()
     asked = {
-        "path": str(path.resolve()),
+        "path": str(path),
         "skip": sorted(skip),
         "outside": outside and str(Path(outside).resolve()),
         "memory_bytes": allowed.memory_bytes,

@@ -32,6 +32,7 @@ _PAIRINGS = ("auto", "rounds", "none")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
+    """Print or write the comparison; the exit status is that of a gate."""
     parser = argparse.ArgumentParser(
         prog="nsight-suite compare", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

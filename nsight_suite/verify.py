@@ -30,6 +30,7 @@ _MOST = 1_000_000
 
 
 def main(argv: Sequence[str] | None = None) -> int:
+    """Print each check as it is done, then what all come to; the exit status is that of a gate."""
     parser = argparse.ArgumentParser(
         prog="nsight-suite verify", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

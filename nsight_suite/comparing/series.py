@@ -24,6 +24,7 @@ class Series:
 
     @property
     def median(self) -> float:
+        """Raises StatisticsError where there are no samples."""
         return median(self.values)
 
     @property

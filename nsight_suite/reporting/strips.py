@@ -25,6 +25,7 @@ class Spread:
 
     @property
     def quantiles(self) -> bool:
+        """Whether there are samples enough for `low` and `high` to be p10 and p90."""
         return self.samples >= _ENOUGH
 
 

@@ -20,6 +20,7 @@ from nsight_suite.verifying.whole import CHECKS, subject_of, verify_run
 
 
 def main(asked: Mapping[str, Any]) -> None:
+    """Verify what is `asked` by `verify_confined`, within its limit of memory."""
     _limit(int(asked["memory_bytes"]))
     # What is told goes where the other process listens; what libraries print does not.
     told = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8")

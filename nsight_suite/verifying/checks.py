@@ -82,18 +82,22 @@ class Findings:
         self._untold = 0
 
     def count(self, what: str, number: int = 1) -> None:
+        """So many more of these were compared."""
         self.counted[what] = self.counted.get(what, 0) + number
 
     def fail(self, subject: str, what: str) -> None:
+        """A Failure; of very many the first are told, and how many more there are."""
         if len(self.failures) < _MOST_TOLD:
             self.failures.append(Failure(subject, what))
         else:
             self._untold += 1
 
     def miss(self, why: str) -> None:
+        """What could not be checked, with its reason."""
         self.missing.append(why)
 
     def note(self, what: str) -> None:
+        """What a reader should know, and is no fault."""
         self.notes.append(what)
 
     @contextmanager
@@ -117,6 +121,7 @@ class Findings:
                 raise
 
     def as_check(self, name: str, about: str) -> Check:
+        """The result, with all that was gathered."""
         failures = list(self.failures)
         if self._untold:
             failures.append(Failure("…", f"and {self._untold} more"))
@@ -211,6 +216,7 @@ class Subject:
             raise type(error)(error.what.replace(str(path), inside), error.way_out) from error
 
     def path(self, inside: str) -> Path:
+        """Where a file of the run lies, by its path inside."""
         return self.run.path / inside
 
 

@@ -25,6 +25,7 @@ _TABLES = ("device", "device_state", "tool")
 
 
 def check(subject: Subject) -> Check:
+    """What the run says of itself, wherever it says it."""
     found = Findings()
     with found.readable("run.json"):
         info = subject.info

@@ -24,6 +24,7 @@ _POLICY = "Content-Security-Policy"
 
 
 def check(subject: Subject) -> Check:
+    """The pages of a bundle against those that its evidence gives here."""
     found = Findings()
     pages = [page for page in _PAGES if page in subject.files]
     if not pages:

@@ -20,6 +20,7 @@ _PICTURES = (".png", ".svg")
 
 
 def check(subject: Subject) -> Check:
+    """Figures against their provenance, and against what is drawn here."""
     found = Findings()
     figures = [path for path in subject.files if path.startswith("figures/")]
     told = [path for path in figures if path.endswith(PROVENANCE)]

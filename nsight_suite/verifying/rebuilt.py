@@ -26,6 +26,7 @@ Row = tuple[Any, ...]
 
 
 def check(subject: Subject) -> Check:
+    """Every table of the evidence against what the reports give."""
     found = Findings()
     if subject.run.is_ingested():
         found.miss(

@@ -31,6 +31,7 @@ Numbers = Mapping[str, float | int]
 
 
 def check(subject: Subject) -> Check:
+    """Samples, and the numbers that follow from them, against the evidence and its summaries."""
     found = Findings()
     raw = _raw_samples(subject, found)
     for name, samples in raw.items():

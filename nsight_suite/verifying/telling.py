@@ -76,6 +76,7 @@ def as_data(verification: Verification) -> dict[str, Any]:
 
 
 def to_line(check: Check) -> str:
+    """One check as a line of JSON."""
     return json.dumps({"check": asdict(check)})
 
 

@@ -40,6 +40,7 @@ class _Trace:
 
 
 def check(subject: Subject) -> Check:
+    """The records of tasks against their plan, and against the evidence."""
     found = Findings()
     inside = f"reports/{_PASS}.jsonl"
     if inside in subject.files:

@@ -18,6 +18,7 @@ _MEANINGS = {0: "all agree or are explained", 1: "something disagrees", 2: "some
 
 
 def check(subject: Subject) -> Check:
+    """reconciliation.json against the run judged again."""
     found = Findings()
     if subject.run.is_ingested():
         found.miss("the run was ingested: nothing was declared that it could be judged by")

@@ -281,9 +281,11 @@ def read_manifest(path: Path) -> Manifest:
             raise UsageError(f"{path} is larger than {_LARGEST_BYTES >> 20} MiB.", _WAY_OUT)
         data = read_json(path)
     except FileNotFoundError as error:
-        raise UsageError(f"{path} does not exist.") from error
+        way_out = "Only a run that was captured or ingested, or a bundle that `share` wrote, has one."
+        raise UsageError(f"{path} does not exist.", way_out) from error
     except OSError as error:
-        raise UsageError(f"{path} cannot be read: {error.strerror}.") from error
+        way_out = "Make it readable, or get the run again."
+        raise UsageError(f"{path} cannot be read: {error.strerror}.", way_out) from error
     except UsageError:
         raise
     except SuiteError as error:

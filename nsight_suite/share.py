@@ -6,6 +6,7 @@ import argparse
 import re
 import sys
 from collections.abc import Sequence
+from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,7 +28,6 @@ _UNITS = {
     "mib": 1 << 20,
     "gib": 1 << 30,
 }
-_PARTS = ("figures", "report")
 _ABOUT = {
     False: "Its reports give the same evidence.",
     True: "It holds the evidence alone: the reports stay where they are.",
@@ -98,9 +98,11 @@ def _told(bundle: Bundle, made_of_reports: bool) -> list[str]:
 
 
 def _parts(text: str) -> tuple[str, ...]:
+    from nsight_suite.sharing.bundling import PARTS
+
     parts = tuple(part.strip() for part in text.split(",") if part.strip())
-    if unknown := [part for part in parts if part not in _PARTS]:
-        raise UsageError(f"--without knows no '{unknown[0]}'.", f"Choose of: {', '.join(_PARTS)}.")
+    if unknown := [part for part in parts if part not in PARTS]:
+        raise UsageError(f"--without knows no '{unknown[0]}'.", f"Choose of: {', '.join(PARTS)}.")
     return parts
 
 
@@ -109,7 +111,7 @@ def _bytes(text: str) -> int:
     match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([a-z]*)\s*", text.lower())
     if not match or match[2] not in _UNITS:
         raise UsageError(f"'{text}' is no size.", "Give a number with a unit: 25MB, 400KiB, 1GB.")
-    return int(float(match[1]) * _UNITS[match[2]])
+    return int(Decimal(match[1]) * _UNITS[match[2]])
 
 
 if __name__ == "__main__":

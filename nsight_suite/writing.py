@@ -63,6 +63,11 @@ def way_out(number: int | None) -> str:
     return "" if number is None else _WAYS_OUT.get(number, "")
 
 
+def takes_no_more(error: BaseException) -> bool:
+    """Whether a disk, a quota or a limit is full: whatever the error names, it was not about reading."""
+    return isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
+
 def _number_in(text: str) -> int | None:
     for words, number in _WORDS_OF_SQLITE.items():
         if words in text:

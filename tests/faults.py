@@ -11,6 +11,7 @@ import builtins
 import errno
 import io
 import os
+import resource
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -39,6 +40,17 @@ def few_tables() -> Iterator[None]:
             patched.enter_context(mock.patch.object(module, "tables", return_value=few))
         patched.enter_context(mock.patch.object(build, "write_duckdb"))
         yield
+
+
+@contextmanager
+def largest_file(size: int) -> Iterator[None]:
+    """No file of this process grows beyond `size` bytes: what SQLite and DuckDB write fails there, too."""
+    earlier = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, earlier[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, earlier)
 
 
 @dataclass

@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import json
 import os
-import resource
 import shutil
 import signal
 import sqlite3
@@ -13,11 +12,11 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from pathlib import Path
 
 import pytest
-from faults import faults, few_tables, full_disk
+from faults import faults, few_tables, full_disk, largest_file
 from killing import drawn
 from tiny_export import Kernel, make_export
 
@@ -109,17 +108,6 @@ def test_a_disk_that_is_full_at_any_call_leaves_what_was_there(
         if seen.calls < number:
             break
     assert refused >= 4
-
-
-@contextmanager
-def largest_file(size: int) -> Iterator[None]:
-    """No file of this process grows beyond `size` bytes: what SQLite and DuckDB write fails there, too."""
-    earlier = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, earlier[1]))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, earlier)
 
 
 @pytest.fixture

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import errno
+import getpass
 import json
+import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from faults import largest_file
 from real_run import HOME, SECRETS, TOKEN, make_real_run, refresh_artifacts
 
 from nsight_suite.errors import SuiteError, UsageError
@@ -286,6 +291,24 @@ def test_what_the_evidence_says_by_design_is_no_secret(shared: tuple[RunFolder, 
         refuse_leaks(copy, [copy.manifest, copy.reports / "timing.jsonl"], secrets, evidence)
 
 
+def test_a_user_without_name_or_home_has_no_secrets_in_them(
+    run: RunFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As in a container that runs under a number of its own."""
+
+    def unknown() -> str:
+        raise KeyError("uid not found")
+
+    def nowhere() -> Path:
+        raise RuntimeError("no home")
+
+    monkeypatch.setattr(getpass, "getuser", unknown)
+    monkeypatch.setattr(Path, "home", nowhere)
+    told = {secret.what for secret in secrets_of_run(run, RunFolder(tmp_path), {})}
+    assert "the path of the run" in told
+    assert not told & {"the user's name", "the home folder"}
+
+
 # -- places ----------------------------------------------------------------------------------------
 
 
@@ -297,6 +320,32 @@ def test_nothing_is_overwritten(run: RunFolder, tmp_path: Path) -> None:
         with pytest.raises(UsageError):
             share(run, out, environment=NO_ENVIRONMENT)
     assert sorted(path.name for path in taken.iterdir()) == ["file"]
+
+
+def test_a_run_that_cannot_be_read_is_told_apart_from_a_place_that_cannot_be_written(
+    run: RunFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(source: Path, _: Path) -> None:
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(source))
+
+    monkeypatch.setattr(shutil, "copyfile", refuse)
+    with pytest.raises(SuiteError, match=r"/run/protocol/protocol\.toml cannot be read: Permission denied\.\n"):
+        share(run, tmp_path / "copy", environment=NO_ENVIRONMENT)
+    (tmp_path / "file").touch()
+    with pytest.raises(
+        SuiteError, match=r"Cannot write .*/file/copy: Not a directory\.\n .*hoose another place"
+    ):
+        share(run, tmp_path / "file" / "copy", environment=NO_ENVIRONMENT)
+
+
+@pytest.mark.parametrize(("size", "file"), [(100, "copy"), (5000, "ncu.csv"), (20_000, "nsys.sqlite")])
+def test_a_disk_that_is_full_is_no_fault_of_the_reports(
+    run: RunFolder, tmp_path: Path, size: int, file: str
+) -> None:
+    with largest_file(size), pytest.raises(SuiteError, match=r"Cannot write .*\n.* Free some space") as caught:
+        share(run, tmp_path / "copy", environment=NO_ENVIRONMENT)
+    assert f"/{file}: " in caught.value.what
+    assert [path.name for path in tmp_path.iterdir()] == ["run"]
 
 
 def test_the_command_tells_a_refusal_without_a_traceback(run: RunFolder, tmp_path: Path) -> None:

@@ -9,8 +9,8 @@ import csv
 import io
 import json
 import sqlite3
-from collections.abc import Collection, Sequence
-from contextlib import closing
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import cast
 
@@ -24,6 +24,7 @@ from nsight_suite.evidence.readers.nsys_export import VARCHAR, Columns, SqliteEx
 from nsight_suite.evidence.readers.nsys_processes import listed_processes
 from nsight_suite.evidence.readers.workloads import wanted
 from nsight_suite.evidence.tables import BLOCK, tables
+from nsight_suite.writing import cannot_write, takes_no_more
 
 # Beside its metrics, what tells a workload apart. Process Name and Host Name stay behind.
 _NCU_COLUMNS = frozenset(
@@ -98,7 +99,7 @@ def reduce_nsys(source: Path, target: Path) -> None:
 
     Environment, command lines, process lists, paths, hosts and users are in none of them.
     """
-    with opened(source) as export, closing(sqlite3.connect(target)) as copy:
+    with opened(source) as export, _database(target) as copy:
         for staged in (*STAGED.values(), KERNELS):
             table = find(export, staged.table)
             if table and (columns := [name for name in staged.columns if name in export.columns_of(table)]):
@@ -122,6 +123,21 @@ def reduce_nsys(source: Path, target: Path) -> None:
             copy.executemany("INSERT INTO StringIds VALUES (?, ?)", export.strings(_used_strings(copy)))
         copy.commit()
     _forget_version(target)
+
+
+@contextmanager
+def _database(path: Path) -> Iterator[sqlite3.Connection]:
+    """A new database. Raises SuiteError when it cannot be written: nothing is wrong with the report then."""
+    try:
+        with closing(sqlite3.connect(path)) as connection:
+            yield connection
+    except sqlite3.Error as error:
+        name = getattr(error, "sqlite_errorname", "")
+        if name in ("SQLITE_FULL", "SQLITE_CANTOPEN") or (
+            name.startswith("SQLITE_IOERR") and "READ" not in name
+        ):
+            raise cannot_write(path, error) from error
+        raise
 
 
 def _forget_version(database: Path) -> None:
@@ -251,7 +267,8 @@ def reduce_sanitizer_log(source: Path, target: Path) -> None:
 def reduce_report(source: Path, target: Path, requested: Sequence[str]) -> bool:
     """Copy one file of reports/ in its reduced form; False for a kind that is not shared.
 
-    `requested` are the protocol's metrics. Raises BadReport for a file that cannot be read.
+    `requested` are the protocol's metrics. Raises BadReport for a file that cannot be read, SuiteError for one
+    that cannot be written.
     """
     try:
         if source.suffix == ".jsonl":
@@ -265,6 +282,8 @@ def reduce_report(source: Path, target: Path, requested: Sequence[str]) -> bool:
         else:
             return False
     except (OSError, ValueError) as error:
+        if takes_no_more(error):
+            raise cannot_write(target, error) from error
         raise BadReport(f"{source.name} cannot be read: {error}.") from error
     return True
 

@@ -25,7 +25,7 @@ from nsight_suite.sharing.copying import copy_evidence, copy_sources
 from nsight_suite.sharing.leaving import Sized, choose, left_out
 from nsight_suite.sharing.secrecy import refuse_leaks, secrets_of_run
 from nsight_suite.sources import ExperimentSource
-from nsight_suite.writing import cannot_write, remove, sweep, sync, temporary_beside
+from nsight_suite.writing import cannot_write, remove, sweep, sync, takes_no_more, temporary_beside
 
 PARTS = ("figures", "report")
 _ARCHIVE = ".zip"
@@ -100,6 +100,10 @@ def share(
                 archive.rename(temporary)
             return Bundle(out, total, manifest, digest, sha256(out))
     except OSError as error:
+        if Path(str(error.filename)).is_relative_to(run.path) and not takes_no_more(error):
+            raise SuiteError(
+                f"{error.filename} cannot be read: {error.strerror}.", "Share a run all of which you may read."
+            ) from error
         raise cannot_write(out, error) from error
 
 

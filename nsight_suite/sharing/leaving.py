@@ -50,7 +50,7 @@ def left_out(run: RunFolder, draft: RunFolder, dropped: Mapping[str, LeftOut]) -
         if inside in dropped:
             continue
         if not copy.is_file() or not same_report(path, copy):
-            why = _REDUCED if copy.is_file() else _why_private(inside)
+            why = _REDUCED if copy.is_file() else _WHY.get(role_of(inside), _PRIVATE_REPORT)
             found.append(LeftOut(inside, path.stat().st_size, sha256(path), why))
     return list({(one.path, one.sha256): one for one in reversed(found)}.values())
 
@@ -90,21 +90,10 @@ def _originals(run: RunFolder) -> Iterator[Path]:
     """Reports, builds and logs, those of earlier attempts too. Whatever else is there is no part of the run."""
     for folder in (run.reports, run.logs, run.attempts):
         for path in sorted(folder.rglob("*")):
-            hidden = any(part.startswith(".") for part in path.relative_to(run.path).parts)
-            if (
-                path.is_file()
-                and not hidden
-                and role_of(path.relative_to(run.path).as_posix())
-                not in (
-                    "other",
-                    "pass",
-                )
-            ):
+            inside = path.relative_to(run.path)
+            is_hidden = any(part.startswith(".") for part in inside.parts)
+            if path.is_file() and not is_hidden and role_of(inside.as_posix()) not in ("other", "pass"):
                 yield path
-
-
-def _why_private(inside: str) -> str:
-    return _WHY.get(role_of(inside), _PRIVATE_REPORT)
 
 
 def _of_ingested(run: RunFolder) -> Iterator[LeftOut]:

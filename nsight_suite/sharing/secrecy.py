@@ -5,7 +5,7 @@ from __future__ import annotations
 import getpass
 import json
 import socket
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -29,13 +29,21 @@ def secrets_of_run(run: RunFolder, draft: RunFolder, environment: Mapping[str, s
     secrets = secrets_of_machine(
         environment,
         host=socket.gethostname(),
-        user=getpass.getuser(),
-        home=str(Path.home()),
+        user=_known(getpass.getuser),
+        home=_known(Path.home),
         folders=[run.path.resolve(), draft.path.resolve()],
     )
     for export in _exports(run):
         secrets += secrets_of_export(export)
     return secrets
+
+
+def _known(tell: Callable[[], object]) -> str:
+    """What the system tells of its user; empty where it knows neither name nor home, as in many a container."""
+    try:
+        return str(tell())
+    except (KeyError, OSError, RuntimeError):
+        return ""
 
 
 def refuse_leaks(

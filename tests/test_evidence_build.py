@@ -47,7 +47,7 @@ def test_every_table_is_filled_from_the_reports(run: RunFolder) -> None:
     counts = {name: opened.rows(f'SELECT count(*) AS n FROM "{name}"')[0]["n"] for name in tables()}
     expected = {
         "run": 1,
-        "variant_case": 42,
+        "variant_case": 56,
         "pass": 6,
         "kernel": 63,
         "driven": 24,
@@ -67,7 +67,7 @@ def test_every_table_is_filled_from_the_reports(run: RunFolder) -> None:
     unknown = "SELECT count(*) AS n FROM counter WHERE invocation IS NULL OR ordinal IS NULL"
     assert opened.rows(unknown) == [{"n": 0}]
     (case,) = opened.rows("SELECT * FROM variant_case WHERE case_id = 'row:fused:graph:7x781'")
-    assert (case["case_order"], case["timed"], case["submission"]) == (6 * 6 + 3, False, "graph")
+    assert (case["case_order"], case["timed"], case["submission"]) == (6 * 8 + 3, False, "graph")
     assert json.loads(case["parameters"]) == {"rows": 7, "columns": 781}
 
 

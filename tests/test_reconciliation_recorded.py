@@ -46,7 +46,7 @@ def test_it_reconciles_within_two_seconds(recorded_run: RunFolder, capsys: pytes
 
 def test_all_of_it_is_judged(recorded_run: RunFolder) -> None:
     reconciliation = reconcile_run(recorded_run)
-    assert len(reconciliation.cases) == 7 * 3 * 2
+    assert len(reconciliation.cases) == 7 * 4 * 2
     timed = [case for case in reconciliation.cases if not case.case_id.endswith(":7x781")]
     assert all(verdict in ("agree", "explained") for case in timed for verdict in case.verdicts.values())
 
@@ -126,6 +126,23 @@ def test_cut_ncu_report_is_named(run: RunFolder, how: str, rebuilt: bool) -> Non
     reconciliation = reconcile_run(run)
     assert codes(reconciliation) == {"truncated-report"}
     assert reconciliation.exit_status == 2
+
+
+@pytest.mark.parametrize(("shorter", "code"), [(1, "no-warm-counters"), (4, "faster-than-memory")])
+def test_without_warm_counters_l2_may_have_served_what_it_holds_and_no_more(
+    run: RunFolder, shorter: int, code: str
+) -> None:
+    """100.7 MB in 22.8 µs, where a copy takes 24.2: L2 holds 62.9 MB of them, so 37.8 may be all that moved."""
+    case_id = "row:staged:graph:4096x1024"
+    change(run, "counter", "DELETE FROM counter WHERE pass = 'ncu-warm'")
+    change(
+        run,
+        "kernel",
+        f"UPDATE kernel SET end_ns = start_ns + (end_ns - start_ns) // {shorter} "
+        "WHERE name IN ('row_max', 'row_exp', 'row_sum', 'row_divide') AND graph_node_id IS NOT NULL",
+    )
+    [found] = [one for one in reconcile_run(run).findings if one.family == "limits" and one.case_id == case_id]
+    assert (found.code, found.verdict) == (code, "cannot-answer" if shorter == 1 else "disagree")
 
 
 def test_missing_table_is_named(run: RunFolder) -> None:

@@ -61,6 +61,11 @@ def _case(evidence: Evidence, row: Row, bounds: Bounds) -> Finding:
     copying = inference.ratio(floor, busy)
     working = inference.ratio(busy, inference.completion(row["completion_ns"], case_id, device_uuid=timed))
     shares, in_l2 = _through_dram(evidence, row, bounds)
+    if in_l2 is None and copying > 1 + bounds.floor_relative:
+        # L2 can have served no more than it holds: the rest may still be more than memory moves in that time.
+        l2_bytes = row["logical_bytes"] if row["l2_bytes"] is None else row["l2_bytes"]
+        if copying * (1 - l2_bytes / row["logical_bytes"]) <= 1 + bounds.floor_relative:
+            return _l2_unknown(evidence, row)
     numbers = {
         "logical_bytes": row["logical_bytes"],
         "copy_bytes_per_second": row["copy_bytes_per_second"],
@@ -84,9 +89,10 @@ def _case(evidence: Evidence, row: Row, bounds: Bounds) -> Finding:
     return Finding(code, FAMILY, verdict, row["case_id"], seen, numbers, means, next_step, _SOURCES)
 
 
-def _through_dram(evidence: Evidence, row: Row, bounds: Bounds) -> tuple[dict[str, float], bool]:
+def _through_dram(evidence: Evidence, row: Row, bounds: Bounds) -> tuple[dict[str, float], bool | None]:
     """Shares of the declared reads and writes that warm caches leave to DRAM, and whether L2 serves part.
 
+    None where no counter tells of a case that does not fit L2.
     A share is told when repeats agree and the declared bytes are more than what kernels move beside them.
     """
     case_id, logical_bytes = row["case_id"], row["logical_bytes"]
@@ -108,10 +114,31 @@ def _through_dram(evidence: Evidence, row: Row, bounds: Bounds) -> tuple[dict[st
             return shares, fits
         # Where invocations differ, L2 served part at least of the one that moved least.
         return shares, sum(moved) < bounds.through_dram * logical_bytes
-    return {}, fits
+    return {}, fits or None
 
 
-def _bound(row: Row, copying: float, working: float, in_l2: bool, bounds: Bounds) -> tuple[str, str, str, str]:
+def _l2_unknown(evidence: Evidence, row: Row) -> Finding:
+    """Of a case that is a little faster than memory: whether L2 served the rest is for warm counters to say."""
+    if gap := evidence.gap(row, ("counter",), ["ncu-warm"]):
+        return gap.finding(FAMILY, row["case_id"])
+    return evidence.unanswered(
+        Finding(
+            "no-warm-counters",
+            FAMILY,
+            CANNOT_ANSWER,
+            row["case_id"],
+            f"the device works {time(row['busy_ns'])}, less than the {time(row['floor_ns'])} of a copy of its "
+            f"{size(row['logical_bytes'])}; how much of them stayed in L2 is not known",
+            {name: row[name] for name in ("logical_bytes", "l2_bytes", "floor_ns", "busy_ns")},
+            next_step="Make the pass ncu-warm: its counters tell what moves through DRAM.",
+            sources=_SOURCES,
+        )
+    )
+
+
+def _bound(
+    row: Row, copying: float, working: float, in_l2: bool | None, bounds: Bounds
+) -> tuple[str, str, str, str]:
     """(code, verdict, means, next step)"""
     if copying > 1 + bounds.floor_relative and not in_l2:
         return (

@@ -350,6 +350,21 @@ def test_a_baseline_cancels_what_moves_all_of_a_shape(side: Side) -> None:
     assert compared(side, side, baseline="cudnn").exit_status() == 0
 
 
+def test_a_case_without_a_round_of_its_baseline_is_not_compared(side: Side) -> None:
+    def later(row: dict[str, Any]) -> None:
+        if row["case_id"] == CUDNN and row["quantity"] == "completion":
+            row["round"] += 100
+
+    def stopped(row: dict[str, Any]) -> None:
+        if row["case_id"] == CUDNN and row["quantity"] == "completion":
+            row["duration_ns"] = 0
+
+    for edit in (later, stopped):
+        for pair in ((side, after := edited(side, "samples", edit)), (after, after)):
+            row = row_of(compared(*pair, baseline="cudnn"), "completion/cudnn", LARGE)
+            assert (row.verdict, row.reasons, row.after) == ("incomparable", "no-round-with-baseline", None)
+
+
 def test_a_baseline_of_other_machine_code_is_told(side: Side) -> None:
     def rebuild(row: dict[str, Any]) -> None:
         if row["source"] == "staged.cu" and row["cubin_sha256"]:

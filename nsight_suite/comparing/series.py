@@ -56,7 +56,10 @@ def completions(side: Side, variant: str = "") -> SeriesOf:
 
 
 def over_baseline(side: Side, baseline: str) -> SeriesOf:
-    """Completion over that of the variant `baseline` at the same shape and submission, in the same round."""
+    """Completion over that of the variant `baseline` at the same shape and submission, in the same round.
+
+    A case without such a round, or whose baseline took no time, has a series without values.
+    """
     found: dict[str, dict[str, Series]] = {}
     for name, series in completions(side).items():
         bases = {
@@ -67,8 +70,8 @@ def over_baseline(side: Side, baseline: str) -> SeriesOf:
         for case_id, own in series.items():
             case = side.cases[case_id]
             base = bases.get((case["shape"], case["submission"]))
-            if case["variant"] != baseline and base and base.usable:
-                by_number = dict(zip(base.numbers, base.values, strict=True))
+            if case["variant"] != baseline and base:
+                by_number = dict(zip(base.numbers, base.values, strict=True)) if base.usable else {}
                 pairs = zip(own.numbers, own.values, strict=True)
                 ratios = {number: value / by_number[number] for number, value in pairs if number in by_number}
                 both = Series(tuple(ratios), tuple(ratios.values()), own.order)

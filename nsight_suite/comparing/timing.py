@@ -109,8 +109,8 @@ def _kept_from(quantity: Quantity, case_id: str, doubts: Sequence[Doubt]) -> Row
         quantity.name,
         case_id,
         INCOMPARABLE,
-        before=fmean(one.median for one in ours.values()) if ours else None,
-        after=fmean(one.median for one in theirs.values()) if theirs else None,
+        before=_middle(ours),
+        after=_middle(theirs),
         unit=quantity.unit,
         queries=quantity.queries,
     )
@@ -121,9 +121,18 @@ def _kept_from(quantity: Quantity, case_id: str, doubts: Sequence[Doubt]) -> Row
         return replace(row, reasons=codes)
     if not shared:
         return replace(row, reasons="no-session-in-both")
-    if not all(one.usable for name in shared for one in (ours[name], theirs[name])):
+    both = [one for name in shared for one in (ours[name], theirs[name])]
+    if not all(one.values for one in both):
+        return replace(row, reasons="no-round-with-baseline")
+    if not all(one.usable for one in both):
         return replace(row, reasons="durations-not-above-zero")
     return None
+
+
+def _middle(held: Mapping[str, Series]) -> float | None:
+    """The mean of the sessions' medians; None where there are no samples."""
+    medians = [one.median for one in held.values() if one.values]
+    return fmean(medians) if medians else None
 
 
 def _job(quantity: Quantity, case_id: str, shape: str, host: _HostMoves) -> Job:

@@ -191,7 +191,7 @@ def test_what_bounds_a_case_stands_in_the_table(recorded_run: RunFolder) -> None
     cells = table.cells(reconciliation)
     assert cells[LARGE]["limits"] == "✓ agree: memory-bound"
     assert cells["row:fused:graph:1x128"]["limits"] == "✓ agree: launch-bound"
-    assert cells["row:fused:graph:4096x1024"]["limits"] == "≈ explained: l2-resident"
+    assert cells["row:staged:graph:4096x1024"]["limits"] == "≈ explained: l2-resident"
     assert "agree: memory-bound" in table.render(reconciliation, width=110)
     assert "✓ agree: memory-bound |" in table.markdown_table(reconciliation)
 

@@ -2,7 +2,8 @@
 
 `make_run(folder)` writes one run of `row`, three variants at three shapes, with every pass. All numbers follow
 from the few constants and formulas below, so a test can work out by hand what a query must say. They are of the
-size that a real H200 shows. `make_run(folder, edit=fault)` hands the rows of every table to `fault` before writing:
+size that a real H200 shows. `make_run(folder, edit=fault)` hands the rows of every table to `fault` before
+writing:
 
     def fault(tables):
         tables["kernel"] = [row for row in tables["kernel"] if row["kernel_id"] != 7]

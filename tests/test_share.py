@@ -131,6 +131,24 @@ def test_a_run_that_is_not_complete_is_shared_when_forced(run: RunFolder, tmp_pa
     assert read_json(copy.run_json)["state"] == read_json(copy.manifest)["state"] == "incomplete"
 
 
+def test_a_run_that_lost_or_changed_a_report_is_refused(run: RunFolder, tmp_path: Path) -> None:
+    """What is not as its pass left it could not be checked by anybody."""
+    timing = run.reports / "timing.jsonl"
+    lines = timing.read_bytes().splitlines(keepends=True)
+    timing.write_bytes(b"".join(lines[:5] + lines[6:]))
+    with pytest.raises(UsageError, match=r"reports/timing.jsonl is not as its pass left it \(pass timing\)"):
+        share(run, tmp_path / "copy", environment=NO_ENVIRONMENT)
+    timing.unlink()
+    with pytest.raises(UsageError, match="reports/timing.jsonl is gone"):
+        share(run, tmp_path / "copy", environment=NO_ENVIRONMENT)
+    assert not (tmp_path / "copy").exists()
+
+
+def test_an_archive_of_another_kind_is_refused(run: RunFolder, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"run.tar.gz.*would be a folder"):
+        share(run, tmp_path / "run.tar.gz", environment=NO_ENVIRONMENT)
+
+
 def test_reports_that_were_cut_stay_cut(run: RunFolder, tmp_path: Path) -> None:
     """A copy must not look better than its run."""
     for name, size in (("ncu.csv", -400), ("timing.jsonl", -30)):

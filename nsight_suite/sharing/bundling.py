@@ -29,6 +29,9 @@ from nsight_suite.writing import cannot_write, remove, sweep, sync, takes_no_mor
 
 PARTS = ("figures", "report")
 _ARCHIVE = ".zip"
+_OTHER_ARCHIVES = (".7z", ".bz2", ".gz", ".tar", ".tgz", ".xz", ".zst")
+# Evidence is built from their exports and pages: these may be gone.
+_REPORTS = (".nsys-rep", ".ncu-rep")
 # Whoever reads the report of a bundle is in its folder.
 _HERE = "."
 # What a copy may tell otherwise: its files are smaller, so their sizes and hashes differ.
@@ -124,10 +127,29 @@ def _check(run: RunFolder, out: Path, force: bool) -> None:
             f"The run {run.path} is {state}, so a copy of it would not show the whole experiment.",
             f"Finish it with --resume {run.path}, or share it as it is with --force.",
         )
+    if not force:
+        _refuse_altered(run)
+    if out.suffix in _OTHER_ARCHIVES:
+        raise UsageError(f"'{out.name}' would be a folder.", "An archive ends in .zip.")
     if out.exists() and (not out.is_dir() or any(out.iterdir()) or out.suffix == _ARCHIVE):
         raise UsageError(f"'{out}' exists already.", "Give --out a name that does not exist yet.")
     if run.path.resolve() in out.resolve().parents:
         raise UsageError(f"'{out}' lies inside the run.", "Give --out a place elsewhere.")
+
+
+def _refuse_altered(run: RunFolder) -> None:
+    """What the passes left must be there as they left it: else a copy of it shows something else."""
+    for name, record in run.pass_records().items():
+        for entry in record.get("artifacts") or []:
+            path = run.path / entry["path"]
+            there = path.is_file()
+            if (there and sha256(path) == entry["sha256"]) or (not there and path.suffix in _REPORTS):
+                continue
+            raise UsageError(
+                f"{entry['path']} is {'not as its pass left it' if there else 'gone'} (pass {name}).",
+                f"Put the original back, make the pass again with --resume {run.path}, or share what is there with "
+                "--force.",
+            )
 
 
 @contextmanager

@@ -7,7 +7,8 @@
 -- nsys_min_ns       smallest in ns
 -- nsys_max_ns       largest in ns
 -- ncu_flushed_ns    gpu__time_duration.sum with flushed caches, median in ns; NULL when not measured
--- ncu_warm_ns       gpu__time_duration.sum with caches as found, median in ns; NULL when not measured per kernel
+-- ncu_warm_ns       gpu__time_duration.sum with caches as found, median in ns: it holds what ncu does before the
+--                   kernel, 160 to 500 µs on an H200, and is no kernel duration; NULL when not measured per kernel
 -- ncu_clock_control ncu --clock-control of those passes, joined by '+' when they differ
 --
 -- They are different quantities (ncu serialises, replays and may flush the caches), so they stand side by side and

@@ -139,7 +139,7 @@ def test_a_run_that_lost_or_changed_a_report_is_refused(run: RunFolder, tmp_path
     with pytest.raises(UsageError, match=r"reports/timing.jsonl is not as its pass left it \(pass timing\)"):
         share(run, tmp_path / "copy", environment=NO_ENVIRONMENT)
     timing.unlink()
-    with pytest.raises(UsageError, match="reports/timing.jsonl is gone"):
+    with pytest.raises(UsageError, match=r"reports/timing\.jsonl is gone"):
         share(run, tmp_path / "copy", environment=NO_ENVIRONMENT)
     assert not (tmp_path / "copy").exists()
 

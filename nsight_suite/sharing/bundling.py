@@ -147,8 +147,8 @@ def _refuse_altered(run: RunFolder) -> None:
                 continue
             raise UsageError(
                 f"{entry['path']} is {'not as its pass left it' if there else 'gone'} (pass {name}).",
-                f"Put the original back, make the pass again with --resume {run.path}, or share what is there with "
-                "--force.",
+                f"Put the original back, make the pass again with --resume {run.path}, or share what is there "
+                "with --force.",
             )
 
 

@@ -18,13 +18,14 @@ _BEFORE_A_LABEL = (
     "Corollary|Proposition|Definition|Example|GPU|SM|Device|Session|Round|Phase|Issue|PR"
 )
 _BEFORE_ONE_LABEL = (
-    "Fig\\.|Sec\\.|Eq\\.|Appendix|Part|p\\.|Volume|Vol\\.|No\\.|RFC|ISO|IEEE|RTX|GTX|Xeon|EPYC|Ryzen"
+    "Fig\\.|Sec\\.|Eq\\.|Appendix|Part|p\\.|Ch\\.|Volume|Vol\\.|No\\.|RFC|ISO|IEC|IEEE|RTX|GTX|Xeon|EPYC|Ryzen"
 )
 _BEFORE_LABELS = f"(?:{_BEFORE_A_LABEL})s|Figs\\.|Eqs\\.|pp\\."
 _BEFORE_A_VERSION = (
     "versions?|release|v\\.|driver|CUDA|cuDNN|cuBLAS|CuPy|CUPTI|Python|NumPy|PyTorch|JAX|Triton|DuckDB|LLVM|GCC|"
     "gcc|Clang|clang|nsys|ncu|nsight-python|NVRTC|nvcc|NVTX|PTX|Nsight Systems|Nsight Compute|"
-    "compute capability|Linux|Ubuntu|Debian|kernel version|C\\+\\+|SARIF|Unicode|HBM|PCIe|NVLink|Gen"
+    "compute capability|cc|PTX ISA|SDK|ROCm|MPI|OpenMPI|NCCL|CUTLASS|TensorRT|glibc|"
+    "Linux|Ubuntu|Debian|kernel version|C\\+\\+|SARIF|Unicode|HBM|PCIe|NVLink|Gen"
 )
 _UNITLESS = rf"(?![\w%]|\.\d|[{SPACES}\-]?(?:{UNIT_NAMES})(?![\w/]))"
 
@@ -46,17 +47,23 @@ EXCEPTIONS = (
         re.compile(
             rf"\b\d{{4}}-\d\d(?:-\d\d)?(?:T[\d:.]+(?:Z|[+\-]\d\d:?\d\d)?)?(?![\w-])"
             rf"|\b\d{{1,2}}(?:st|nd|rd|th)? {_MONTH}(?:,? \d{{4}})?\b"
+            r"|(?<![\w/.])\d{1,2}([/.])\d{1,2}\1(?:19|20)\d\d(?![\w/])"
             rf"|\b{_MONTH} \d{{1,2}}(?:st|nd|rd|th)?(?:,? \d{{4}})?(?![\w.]\d)\b|\b{_MONTH},? \d{{4}}\b"
         ),
     ),
-    NoClaim("time of day", "14:05, 14:05:30", re.compile(r"(?<![\w:])\d{1,2}:\d\d(?::\d\d)?(?![\w:])")),
+    NoClaim(
+        "time of day",
+        "14:05, 14:05:30, 8 a.m.",
+        re.compile(r"(?<![\w:])(?:\d{1,2}:\d\d(?::\d\d)?(?![\w:])|\d{1,2} ?[ap]\.m\.)"),
+    ),
     NoClaim(
         "year",
         "in 2026, since 2019, (Dao, 2023), from 2019 to 2021, the 1990s: from 1950 to 2049 after such a word",
         re.compile(
-            r"(?:(?:\b(?i:in|since|until|by|late|early|mid|during|before|after|year|as of|©)[ \-]|\()"
+            r"(?:(?:\b(?i:in|since|until|by|late|early|mid|during|before|after|year|as of|©|Q[1-4])[ \-]|\()"
             rf"{_YEAR}|(?<=[A-Za-z.], ){_YEAR}(?=[);])|\b(?i:from|between) {_YEAR} (?:to|and|until) {_YEAR})"
             rf"(?=[)\s,.;:]|$){_UNITLESS}(?! [a-z]+s\b)|\b(?:19|20)\d0s\b"
+            rf"|\b{_YEAR}(?= (?:edition|paper|study|survey|report|release|standard|conference|workshop)\b)"
         ),
     ),
     NoClaim(
@@ -75,7 +82,7 @@ EXCEPTIONS = (
         re.compile(
             rf"\b(?i:{_BEFORE_LABELS})[ \u00a0]?#?\d+(?:\.\d+)*{_UNITLESS}"
             rf"(?:(?:,|,? and| or| to| through|–|-)[ ]?\d+(?:\.\d+)*{_UNITLESS})*"
-            rf"|\b(?i:{_BEFORE_A_LABEL}|{_BEFORE_ONE_LABEL})[ \u00a0\-]?#?\d+(?:[.\-–]\d+)*{_UNITLESS}"
+            rf"|\b(?i:{_BEFORE_A_LABEL}|{_BEFORE_ONE_LABEL})[ \u00a0\-]?#?\d+(?:[.:\-–]\d+)*{_UNITLESS}"
             r"|(?<!\w)[#§][ \u00a0]?\d+(?:\.\d+)*\b"
         ),
         bound=True,
@@ -94,7 +101,7 @@ EXCEPTIONS = (
         "H200, FP32, sm_90, p10, row-h200, a:b:256, 2D, a DOI",
         re.compile(
             rf"(?<!\w)(?=[\w:/.\-@#+]{{0,200}}\d)(?>[A-Za-z_]\w*(?:[:/.@#+\-_]\w+){{0,40}})(?![{SPACES}](?:{UNIT_NAMES})(?!\w))"
-            rf"|(?<!\w)24/7\b|\b10\.\d{{4,9}}/[\w./\-]*\w|(?<![\w.])\d+(?!(?:{UNIT_NAMES}|[kKMG]i?)(?!\w))(?![eE][+\-]?\d+\b)[A-Za-z_][\w\-]*"
+            rf"|(?<!\w)24/7\b|\bO\(1\)|(?<![\w.])\d+-(?:bit|D|based|indexed)\b|\b10\.\d{{4,9}}/[\w./\-]*\w|(?<![\w.])\d+(?!(?:{UNIT_NAMES}|[kKMG]i?)(?!\w))(?![eE][+\-]?\d+\b)[A-Za-z_][\w\-]*"
         ),
         bound=True,
     ),
@@ -104,9 +111,10 @@ EXCEPTIONS = (
         re.compile(r"(?<!\w)\d+(?:st|nd|rd|th)\b", re.IGNORECASE),
         bound=True,
     ),
+    NoClaim("level of confidence", "95 % confidence", re.compile(r"\b9\d(?:\.\d)? ?%(?=[ \-]confidence)")),
     NoClaim(
         "reference",
-        "[12], [3, 4], [^1], (1), 2)",
+        "2) where a line begins, [12], [3, 4], [^1], (1)",
         re.compile(r"\[\^?[\w]*\d+(?:[,–-] ?\d+)*\]|(?<![\w.,])\(\d{1,2}\)(?!\w)|^\s*\d{1,2}\)(?= )"),
     ),
 )

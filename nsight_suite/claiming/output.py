@@ -116,7 +116,7 @@ def _message(finding: Finding) -> str:
 def _summary(report: Report) -> str:
     count, held = len(report.checked), sum(one.holds for one in report.checked)
     found = len(report.findings)
-    bound = f"{held} of {count} bound numbers hold" if count else "no number is bound"
+    bound = f"{held} of {count} bound numbers hold" if count else "no number was checked"
     return f"{bound}, {found or 'no'} finding{'' if found == 1 else 's'}"
 
 

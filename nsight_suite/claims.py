@@ -51,7 +51,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--format", choices=_FORMATS, default="text", help="default: text")
     parser.add_argument("--out", type=Path, metavar="FILE", help="write to a file instead of the terminal")
     arguments = parser.parse_args(argv)
-    return run_command(lambda: _claims(arguments))
+    return run_command(lambda: _claims(arguments), unheard=2)
 
 
 def _claims(arguments: argparse.Namespace) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import math
+import os
 import re
 import sys
 from collections.abc import Iterator
@@ -757,6 +758,16 @@ def test_stdin(run: Run, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capture
     told = capsys.readouterr()
     assert told.out.startswith("-:1:1: unbound: 5 µs is bound to nothing.")
     assert "'-' is no Markdown text.\n  Give a file in UTF-8." in told.err
+
+
+def test_a_reader_that_went_away_has_heard_no_yes(
+    article: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    article.write_text("[77.8 µs][f] " * 400 + DEFINITIONS, encoding="utf-8")  # more than a buffer holds
+    reader, writer = os.pipe()
+    os.close(reader)
+    monkeypatch.setattr(sys, "stdout", os.fdopen(writer, "w"))
+    assert main([str(article), str(run.path), "--all"]) == 2
 
 
 def test_every_code_is_documented() -> None:

@@ -35,6 +35,8 @@ from nsight_suite.errors import CannotAnswer, SuiteError, UsageError
 from nsight_suite.runshape import ATTEMPT, PASS, PASS_OPTIONAL, RUN, RUN_OPTIONAL, Check, misshapen
 from nsight_suite.writing import cannot_write, remove, sweep, sync, temporary_beside
 
+_AGAIN = "It is damaged, or was cut: copy it again from where it was made."
+
 
 @dataclass(frozen=True)
 class RunFolder:
@@ -159,9 +161,9 @@ def read_json(path: Path) -> dict[str, Any]:
             raise UsageError(f"{path} does not exist.") from error
         raise SuiteError(f"{path} cannot be read: {error.strerror}.") from error
     except (ValueError, RecursionError) as error:
-        raise SuiteError(f"{path} cannot be read: {error}.") from error
+        raise SuiteError(f"{path} cannot be read: {error}.", _AGAIN) from error
     if not isinstance(data, dict):
-        raise SuiteError(f"{path} is not a JSON object.")
+        raise SuiteError(f"{path} is not a JSON object.", _AGAIN)
     return data
 
 

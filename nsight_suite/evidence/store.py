@@ -73,7 +73,7 @@ class Store:
 
     connection: duckdb.DuckDBPyConnection
     missing: Mapping[str, str]
-    remedy: str = "A file in evidence/ is lost or damaged. Rebuild it: python -m nsight_suite.evidence RUN"
+    remedy: str = ""
     version: Version | None = None
 
     def refusal(self, error: DatabaseError) -> str:
@@ -267,7 +267,8 @@ def _opened(
         _check_expected(connection, run.expected)
     else:
         create_shared_views(connection, only=only)
-    return Store(connection, missing, version=version)
+    lost = f"A file in {run.evidence} is lost or damaged."
+    return Store(connection, missing, f"{lost} Rebuild it: python -m nsight_suite.evidence {run.path}", version)
 
 
 def write_duckdb(run: RunFolder) -> None:

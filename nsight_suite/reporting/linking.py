@@ -96,7 +96,16 @@ class Linker:
         most    rows of a table that are shown at most
         behind  by query what stands behind its rows; without it they have no evidence but the query's own
         """
-        made = (self._table(one, (more or {}).get(one.query), most, behind) for one in shown)
+        made = []
+        for one in shown:
+            try:
+                made.append(self._table(one, (more or {}).get(one.query), most, behind))
+            except EvidenceReplaced:
+                raise
+            except (
+                CannotAnswer
+            ) as error:  # what is lost must not be taken for empty: counts of it would be zero
+                made.append(self._unanswered(one, error.what, table=one.title if behind else ""))
         return tuple(table for table in made if table is not None)
 
     def add(self, names: Iterable[str]) -> None:
@@ -135,22 +144,6 @@ class Linker:
         most: int | None,
         behind: Mapping[str, Sequence[Behind]] | None,
     ) -> LinkedTable | None:
-        try:
-            return self._answered(one, more, most, behind)
-        except EvidenceReplaced:
-            raise
-        except CannotAnswer as error:  # what is lost must not be taken for empty: counts of it would be zero
-            self.queries[one.query] = self._query(one.query, table=one.title if behind else "")
-            table = text_table(one.title, one.query, self.queries[one.query].about, [], one.columns)
-            return LinkedTable(replace(table, notes=(error.what,)))
-
-    def _answered(
-        self,
-        one: Shown,
-        more: Mapping[str, str] | None,
-        most: int | None,
-        behind: Mapping[str, Sequence[Behind]] | None,
-    ) -> LinkedTable | None:
         query = find_query(one.query, self._experiment)
         every = run_named(self._store, one.query, self._experiment).records()
         if one.only_if is not None and not any(map(one.only_if, every)):
@@ -176,6 +169,12 @@ class Linker:
         shared = tuple(source.of({}) for source in sources if not source.behind.keys)
         self.queries[one.query] = self._query(one.query, table=one.title, shared=shared, rows=evidence)
         return LinkedTable(table, _hints(rows, one, sources, table), len(every) - len(rows))
+
+    def _unanswered(self, one: Shown, why: str, table: str) -> LinkedTable:
+        query = self.queries[one.query] = self._query(one.query, table=table)
+        return LinkedTable(
+            replace(text_table(one.title, one.query, query.about, [], one.columns), notes=(why,))
+        )
 
     def _source(self, behind: Behind) -> Source:
         homes = {

@@ -53,7 +53,7 @@ def main(argv: Sequence[str] | None = None, *, inspect: Inspect = inspect_machin
     """Run the command. `inspect` looks at the machine, and is another function only in tests."""
     given = list(sys.argv[1:] if argv is None else argv)
     options = parse(given, __doc__)
-    return run_command(lambda: _capture(options, ["nsight-suite", "capture", *given], inspect))
+    return run_command(lambda: _capture(options, ["nsight-suite", "capture", *given], inspect), unheard=2)
 
 
 def _capture(options: argparse.Namespace, argv: list[str], inspect: Inspect) -> int:

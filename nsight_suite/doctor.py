@@ -33,7 +33,7 @@ def main(argv: Sequence[str] | None = None, *, inspect: Inspect = inspect_machin
     )
     parser.add_argument("--device", type=int, default=0, metavar="N", help="CUDA device that would be used")
     options = parser.parse_args(argv)
-    return run_command(lambda: _doctor(_checks(options, inspect), options.json))
+    return run_command(lambda: _doctor(_checks(options, inspect), options.json), unheard=2)
 
 
 def _checks(options: argparse.Namespace, inspect: Inspect) -> list[Check]:

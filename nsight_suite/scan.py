@@ -36,7 +36,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("paths", nargs="+", type=Path, metavar="PATH", help="a report, a run, or any folder")
     parser.add_argument("--format", choices=("text", "json"), default="text", help="default: text")
     arguments = parser.parse_args(argv)
-    return run_command(lambda: _scan(arguments))
+    return run_command(lambda: _scan(arguments), unheard=2)
 
 
 def _scan(arguments: argparse.Namespace) -> int:

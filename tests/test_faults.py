@@ -435,7 +435,9 @@ def test_evidence_that_is_built_again_brings_its_sqlite_file_along(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Else that one would go on telling of the evidence of before."""
-    monkeypatch.setattr(ingested, "write_duckdb", lambda _: None)  # views alone, which take long to make
+    monkeypatch.setattr(
+        "nsight_suite.evidence.ingested.write_duckdb", lambda _: None
+    )  # views alone, which take long to make
     export = make_export(tmp_path / "r.sqlite", kernels=[Kernel("k", 1, 2, 1)])
     run = ingest([export], tmp_path / "run", Options(sqlite=True)).run
     with closing(sqlite3.connect(run.sqlite)) as database:

@@ -458,6 +458,22 @@ def test_a_case_whose_results_are_wrong_is_not_timed(side: Side) -> None:
     assert found(fixed, "improved") == [("failed_checks:validate", LARGE)]
 
 
+def test_a_run_whose_report_was_changed_is_not_compared(
+    side: Side, synthetic_run: RunFolder, tmp_path: Path
+) -> None:
+    """Samples were edited after the pass: what they say now is nobody's measurement."""
+    shutil.copytree(synthetic_run.path, tmp_path / "run")
+    edited_run = RunFolder(tmp_path / "run")
+    records = edited_run.reports / "timing.jsonl"
+    records.write_bytes(records.read_bytes() + b"\n")
+    comparison = compared(side, read_side(edited_run))
+    assert codes(comparison, blocking=True) == {"contradicted"}
+    assert comparison.exit_status() == 2
+    assert not found(comparison, "within-noise")
+    allowed = compare_sides(side, read_side(edited_run), Options(allow=frozenset({"contradicted"})))
+    assert row_of(allowed, "completion", LARGE).verdict == "within-noise"
+
+
 def test_code_that_measured_is_told(side: Side) -> None:
     made = {"nsight_suite": "0.1.0", "toolkit": "a", "driver": "b", "kernels": "c"}
     before = edited(side, "tools", lambda row: None, made_with=made)

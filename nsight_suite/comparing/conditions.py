@@ -19,6 +19,7 @@ REASONS: Mapping[str, str] = {
     "quick": "one run is a quick one",
     "incomplete": "a run is not complete",
     "failed-pass": "a pass failed or never ended",
+    "contradicted": "reconcile finds a contradiction in a run as a whole",
     "device": "a pass ran on another model of GPU",
     "driver": "a pass ran with another driver",
     "tools": "a pass used other versions of tools or libraries",
@@ -96,6 +97,9 @@ def run_doubts(a: Mapping[str, Any], b: Mapping[str, Any], allow: Collection[str
 
 def _of_runs(a: Side, b: Side, allow: Collection[str]) -> Iterator[Doubt]:
     yield from run_doubts(a.info, b.info, allow)
+    for name, side in (("A", a), ("B", b)):
+        for told in side.contradictions:
+            yield reason("contradicted", f"Against run {name}, by reconcile: {told}", allow)
     hashes = [side.info.get("protocol_sha256") or "" for side in (a, b)]
     if hashes[0] != hashes[1]:
         shown = " → ".join(text[:12] or "unknown" for text in hashes)

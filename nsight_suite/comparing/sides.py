@@ -11,6 +11,7 @@ from nsight_suite.comparing.results import Told
 from nsight_suite.evidence.versions import of_one_version
 from nsight_suite.querying import open_evidence, run_named, run_sql
 from nsight_suite.reconciliation import reconcile_run
+from nsight_suite.reconciliation.findings import DISAGREE
 from nsight_suite.runfolder import RunFolder
 
 QueryRow = Mapping[str, Any]
@@ -25,12 +26,15 @@ _CASES = "SELECT case_id, variant, submission, shape FROM variant_case ORDER BY 
 
 @dataclass(frozen=True)
 class Side:
-    """A captured run. `verdicts` are those of its reconciliation, by case and family."""
+    """A captured run. `verdicts` are those of its reconciliation, by case and family; `contradictions` what it
+    has against the run as a whole: reports that are not those of its passes, tools that differ …
+    """
 
     info: Mapping[str, Any]
     cases: Mapping[str, QueryRow]
     rows: Mapping[str, Sequence[QueryRow]]
     verdicts: Mapping[tuple[str, str], str]
+    contradictions: Sequence[str] = ()
 
     @cached_property
     def told(self) -> Told:
@@ -59,14 +63,12 @@ def _read(run: RunFolder, with_verdicts: bool) -> Side:
         rows = {name: run_named(store, name, experiment).records() for name in QUERIES}
     finally:
         store.connection.close()
-    verdicts = {}
-    if with_verdicts:
-        verdicts = {
-            (case.case_id, family): verdict
-            for case in reconcile_run(run).cases
-            for family, verdict in case.verdicts.items()
-        }
-    return Side(info, cases, rows, verdicts)
+    if not with_verdicts:
+        return Side(info, cases, rows, {})
+    judged = reconcile_run(run)
+    verdicts = {(case.case_id, family): word for case in judged.cases for family, word in case.verdicts.items()}
+    against = [one for one in judged.findings if one.case_id is None and one.verdict == DISAGREE]
+    return Side(info, cases, rows, verdicts, [f"{one.code}: {one.seen}" for one in against])
 
 
 def told(info: Mapping[str, Any], devices: Sequence[QueryRow]) -> Told:

@@ -48,6 +48,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         action="store_true",
         help="write into the article what wrong numbers round to, with as many digits; the rest is told",
     )
+    parser.add_argument(
+        "--allow-doubtful",
+        action="store_true",
+        help="take runs that are not complete, or that reconcile rejects, with a note only",
+    )
     parser.add_argument("--format", choices=_FORMATS, default="text", help="default: text")
     parser.add_argument("--out", type=Path, metavar="FILE", help="write to a file instead of the terminal")
     arguments = parser.parse_args(argv)
@@ -62,9 +67,16 @@ def _claims(arguments: argparse.Namespace) -> int:
     with ExitStack() as stack:
         runs = [stack.enter_context(nsight_suite.open_run(run)) for run in arguments.runs]
         checker = Checker(runs)
-        report = checker.check(text, words=arguments.words)
+
+        def check(text: str) -> Report:
+            return checker.check(text, words=arguments.words, doubtful=arguments.allow_doubtful)
+
+        report = check(text)
         if arguments.fix:
-            report = checker.check(_fixed(arguments.article, text, report), words=arguments.words)
+            report = check(_fixed(arguments.article, text, report))
+        if arguments.allow_doubtful:
+            for doubt in checker.doubts:
+                print(f"note: {doubt.message}", file=sys.stderr)
         told = _told(report, arguments, [run.path.resolve().name for run in runs])
     if arguments.out:
         with replacing(arguments.out) as path:
@@ -90,12 +102,14 @@ def _fixed(path: Path, text: str, report: Report) -> str:
 
     if str(path) == "-":
         raise UsageError("What comes from stdin cannot be mended.", "Give the article's file.")
-    mended, count = fixed(text, [finding.fix for finding in report.findings if finding.fix])
-    if count:
+    mended, done = fixed(text, [finding.fix for finding in report.findings if finding.fix])
+    if done:
         with replacing(path) as temporary:
             temporary.write_text(mended, encoding="utf-8", newline="")
             shutil.copymode(path, temporary)
-    print(f"{path}: {count} number{'' if count == 1 else 's'} mended", file=sys.stderr)
+    for fix in done:
+        print(f"{path}:{fix.line}: {fix.old} → {fix.new}", file=sys.stderr)
+    print(f"{path}: {len(done)} number{'' if len(done) == 1 else 's'} mended", file=sys.stderr)
     return mended
 
 

@@ -119,7 +119,7 @@ def test_every_planted_error_is_found_and_nothing_else(recorded: Checker) -> Non
         for code in re.findall(r"<!-- expect: (\S+) -->", line)
     ]
     assert [(finding.line, finding.code) for finding in recorded.check(text).findings] == planted
-    assert {code for _, code in planted} == set(CODES)
+    assert {code for _, code in planted} == set(CODES) - {"run-in-doubt"}, "which is no error of an article"
 
 
 # What holds.

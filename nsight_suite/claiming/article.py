@@ -11,22 +11,26 @@ from nsight_suite.claiming.blocks import Article, Block, Mark
 from nsight_suite.claiming.checking import Problem, check_claim
 from nsight_suite.claiming.claims import Claim
 from nsight_suite.claiming.comparing import check_comparisons, comparable, comparing_word
+from nsight_suite.claiming.doubts import doubt_of
 from nsight_suite.claiming.evidence import Evidence
 from nsight_suite.claiming.findings import (
     AMBIGUOUS,
     COMPARISON,
     NO_NUMBER,
     NO_REASON,
+    ROUNDING,
     UNBOUND,
     UNKNOWN,
+    VALUE,
     Finding,
 )
 from nsight_suite.claiming.fixing import Fix
 from nsight_suite.claiming.markdown import read_article
+from nsight_suite.claiming.naming import Names
 from nsight_suite.claiming.noclaims import no_claims
 from nsight_suite.claiming.numbers import Quantity, Span, number_words, quantities, spread_units
 from nsight_suite.claiming.operations import evaluate
-from nsight_suite.claiming.rules import check_prose
+from nsight_suite.claiming.rules import check_prose, refuse_unusable
 from nsight_suite.claiming.suggesting import Suggestions
 from nsight_suite.claiming.units import UNITS
 from nsight_suite.claiming.values import Value
@@ -64,15 +68,24 @@ class Checker:
     def __init__(self, runs: Sequence[Run]) -> None:
         """Raises UsageError when two runs share a name, CannotAnswer for a run without evidence."""
         self._evidence = Evidence(runs)
-        self._suggestions = Suggestions(self._evidence)
+        self._names = Names(self._evidence)
+        self._suggestions = Suggestions(self._evidence, self._names)
 
-    def check(self, text: str, *, words: bool = False) -> Report:
-        """Check every number of a Markdown text; `words` also asks for bindings of numbers in words."""
+    @cached_property
+    def doubts(self) -> tuple[Finding, ...]:
+        """The runs that nobody should quote, each with the reason."""
+        return tuple(doubt for run in self._evidence.runs if (doubt := doubt_of(run)))
+
+    def check(self, text: str, *, words: bool = False, doubtful: bool = False) -> Report:
+        """Check every number of a Markdown text.
+
+        `words` also asks for bindings of numbers in words; `doubtful` takes runs in doubt without a finding.
+        """
         article = read_article(text)
-        findings: list[Finding] = []
+        findings = [] if doubtful else list(self.doubts)
         checked: list[Checked] = []
         for block in article.blocks:
-            found = _BlockCheck(block, article, self._evidence, self._suggestions, words)
+            found = _BlockCheck(block, article, self._evidence, self._names, self._suggestions, words=words)
             found.run()
             findings += found.findings
             checked += found.checked
@@ -86,12 +99,19 @@ class _BlockCheck:
     """The check of one block."""
 
     def __init__(
-        self, block: Block, article: Article, evidence: Evidence, suggestions: Suggestions, words: bool
+        self,
+        block: Block,
+        article: Article,
+        evidence: Evidence,
+        names: Names,
+        suggestions: Suggestions,
+        *,
+        words: bool,
     ) -> None:
         self.findings: list[Finding] = []
         self.checked: list[Checked] = []
         self._block, self._article, self._evidence = block, article, evidence
-        self._suggestions, self._words = suggestions, words
+        self._names, self._suggestions, self._words = names, suggestions, words
         self._taken: list[Span] = []
         self._refused: set[tuple[str, int]] = set()
 
@@ -109,10 +129,13 @@ class _BlockCheck:
         problems = [one for one in problems if not self._is_about_both(claims, *one)]
         compared = {id(claim) for claim, problem in problems if problem.code == COMPARISON}
         problems += [one for one in check_comparisons(claims) if id(one[0]) not in compared]
+        problems += self._names.check(claims, self._article)
         problems += check_prose(claims, self._refused)
         wrong = {id(claim) for claim, _ in problems}
+        # A number with another fault may be right, and its binding wrong: it is not mended.
+        doubtful = {id(claim) for claim, problem in problems if problem.code not in (VALUE, ROUNDING)}
         for claim, problem in problems:
-            self._add(problem, claim.start, claim.end)
+            self._add(replace(problem, right="") if id(claim) in doubtful else problem, claim.start, claim.end)
         for claim in claims:
             line, column = self._block.place(claim.start)
             self.checked.append(
@@ -137,6 +160,7 @@ class _BlockCheck:
         try:
             binding = parse_binding(mark.target, self._article.definitions)
             value = evaluate(binding, self._evidence)
+            refuse_unusable(value)
             return self._bound(mark, binding, value, found)
         except (BindingError, ForbiddenInference) as error:
             self._refused.add((error.code, sentence_around(self._block.text, start)[0]))

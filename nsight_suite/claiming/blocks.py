@@ -7,6 +7,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ class Block:
     unbound    (position, reason) of each comment that tells why the number before it is not bound
     header     text of the column's header, for a cell of a table
     exempt     a comment before the block tells why nothing in it is bound
+    row        which row of all tables of the article a cell is in, from 1
     """
 
     kind: str
@@ -53,6 +55,7 @@ class Block:
     unbound: tuple[tuple[int, str], ...] = ()
     header: str = ""
     exempt: bool = False
+    row: int = 0
 
     def place(self, position: int) -> tuple[int, int]:
         """Line and column of a character, from 1."""
@@ -70,6 +73,17 @@ class Article:
     blocks: tuple[Block, ...]
     definitions: Mapping[str, str]
 
+    @cached_property
+    def _rows(self) -> Mapping[int, Sequence[Block]]:
+        rows: dict[int, list[Block]] = {}
+        for block in self.blocks:
+            rows.setdefault(block.row, []).append(block)
+        return rows
+
+    def beside(self, cell: Block) -> Sequence[Block]:
+        """The other cells of a cell's row."""
+        return [one for one in self._rows[cell.row] if one is not cell] if cell.row else []
+
 
 @dataclass
 class BlockMaker:
@@ -78,6 +92,7 @@ class BlockMaker:
     kind: str
     header: str
     exempt: bool
+    row: int = 0
     text: str = ""
     alternatives: list[Block] = field(default_factory=list)
     _places: list[tuple[int, int, int]] = field(default_factory=list)
@@ -100,6 +115,7 @@ class BlockMaker:
             tuple(self._unbound),
             self.header,
             self.exempt,
+            self.row,
         )
 
     def add_tokens(self, tokens: Sequence[Token], content: str, starts: Sequence[tuple[int, int]]) -> None:

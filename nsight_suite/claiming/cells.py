@@ -13,7 +13,7 @@ from nsight_suite.claiming.findings import AMBIGUOUS, NO_EVIDENCE, UNKNOWN
 from nsight_suite.claiming.origins import Origin, origin_of
 from nsight_suite.claiming.runevidence import Row, RunEvidence
 from nsight_suite.claiming.units import NONE, PERCENT, of_column
-from nsight_suite.claiming.values import Case, Value
+from nsight_suite.claiming.values import DIMENSIONS, Case, Value
 from nsight_suite.reconciliation.inference import Measured
 
 
@@ -78,7 +78,19 @@ def _number(run: RunEvidence, query: str, column: str, rows: Sequence[Row], sour
         if pair
         else "",
         runs=(run.name,),
+        subjects=subjects_of(run, rows),
+        take=source.take,
     )
+
+
+def subjects_of(run: RunEvidence, rows: Sequence[Row]) -> frozenset[tuple[str, str]]:
+    """(dimension, name) that the rows tell of their cases: by its id, or in columns of their own."""
+    found: set[tuple[str, str]] = set()
+    for row in rows:
+        cases = [run.cases[str(row[name])] for name in ("case_id", "baseline") if row.get(name) in run.cases]
+        for told in [case.traits for case in cases] or [row]:
+            found |= {(name, str(told[name])) for name in DIMENSIONS if isinstance(told.get(name), str)}
+    return frozenset(found)
 
 
 def _measured(

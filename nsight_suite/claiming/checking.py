@@ -136,7 +136,7 @@ def _compare(
         return Problem(ROUNDING, message, way_out, quantity, right)
     hint = ""
     if claim.value.relation in ("ratio", "speedup") and amount and abs(1 / amount - told) <= quantity.half_step:
-        hint = "The inverse fits: exchange the operands, or turn the sentence around."
+        hint, right = "The inverse fits: exchange the operands, or turn the sentence around.", ""
     return Problem(VALUE, f"The evidence says {value}, not {_as_written(quantity)}.", hint, quantity, right)
 
 
@@ -170,6 +170,8 @@ def _is_lower(claim: Claim, direction: Direction) -> bool:
 def _difference_points_so(claim: Claim, amount: Fraction, direction: Direction) -> bool:
     """Whether first − second has the sign that the words give it; of an unnamed subject, the first is meant."""
     subject = subject_of(claim, direction)
+    if claim.value.relation == "change" and subject == 1:
+        return False  # a share of the second is not what the second has less, or more, than the first
     first_minus_second = -amount if subject == 1 else amount
     return (first_minus_second < 0) if _is_lower(claim, direction) else (first_minus_second > 0)
 
@@ -194,4 +196,7 @@ def _wrong_direction(claim: Claim, direction: Direction, amount: Fraction) -> Pr
         DIRECTION,
         f"'{direction.word}' points the wrong way: {first.case_id} "
         f"{'over' if claim.value.relation in ('ratio', 'speedup') else 'against'} {second.case_id} is {shown}.",
+        "A share is one of its second value: 'A is x % faster than B' binds change(A,B)."
+        if claim.value.relation == "change"
+        else "",
     )

@@ -13,6 +13,8 @@ UNIT = "unit"
 COMPARISON = "comparison"
 DIRECTION = "direction"
 TEXT = "text"
+OTHER_CASE = "other-case"
+IN_DOUBT = "run-in-doubt"
 MALFORMED = "binding-malformed"
 UNKNOWN = "binding-unknown"
 AMBIGUOUS = "binding-ambiguous"
@@ -29,6 +31,8 @@ CODES = {
     COMPARISON: "A word of comparison is not true of the value.",
     DIRECTION: "Faster, slower, more or less points the wrong way.",
     TEXT: "The words are not what the evidence holds.",
+    OTHER_CASE: "The words name another case than the number is bound to.",
+    IN_DOUBT: "The run is not complete, or its reconciliation rejects it.",
     MALFORMED: "The binding cannot be read.",
     UNKNOWN: "The binding names a run, query, column, value or operation that does not exist.",
     AMBIGUOUS: "The binding leaves open which value, or the text which number.",

@@ -41,13 +41,13 @@ def rewritten(quantity: Quantity, amount: Fraction) -> str:
     return f"{sign}{text}.{decimals:0{digits}}" if digits else f"{sign}{text}"
 
 
-def fixed(text: str, fixes: Iterable[Fix]) -> tuple[str, int]:
-    """The article with the numbers replaced, and how many were. What does not stand where it should is left."""
+def fixed(text: str, fixes: Iterable[Fix]) -> tuple[str, list[Fix]]:
+    """The article with the numbers replaced, and which were. What does not stand where it should is left."""
     pieces = re.split(r"(\r\n|\r|\n)", text)  # lines and what ends them, in turn
-    done = 0
+    done = []
     for fix in sorted(set(fixes), key=lambda one: (one.line, -one.column)):
         place, start = 2 * (fix.line - 1), fix.column - 1
         if pieces[place].startswith(fix.old, start):
             pieces[place] = pieces[place][:start] + fix.new + pieces[place][start + len(fix.old) :]
-            done += 1
-    return "".join(pieces), done
+            done.append(fix)
+    return "".join(pieces), sorted(done, key=lambda one: (one.line, one.column))

@@ -107,7 +107,7 @@ class _Reader:
         self._lines = lines
         self._stack: list[str] = []
         self._headers: list[str] = []  # of the table that is being read
-        self._column = 0
+        self._column = self._row = 0
         self._searched: dict[int, int] = {}  # where the next cell of a line may begin
         self._exempt_next = -1  # the level of a comment that exempts what follows it
         self._exempt_until = -1  # the level of what is exempt
@@ -129,6 +129,7 @@ class _Reader:
     def _enter(self, token: Token) -> None:
         if token.type == "tr_open":
             self._column = 0
+            self._row += 1
         elif token.type == "thead_open":
             self._headers = []
         if token.level <= self._exempt_next and token.nesting == 1:
@@ -141,7 +142,7 @@ class _Reader:
         if inside == "td_open" and self._column < len(self._headers):
             header = self._headers[self._column]
         kind = "cell" if is_cell else "heading" if inside == "heading_open" else "text"
-        maker = BlockMaker(kind, header, self._exempt_until >= 0)
+        maker = BlockMaker(kind, header, self._exempt_until >= 0, self._row if is_cell else 0)
         starts = self._starts(token, is_cell=is_cell)
         maker.add_tokens(token.children or [], token.content, starts)
         yield maker.block()

@@ -120,7 +120,10 @@ def _sum(binding: Operation, operands: Sequence[Value]) -> Value:
             UNKNOWN, f"'{binding}' adds what was had in different ways.", "Add values of one source."
         )
     return replace(
-        operands[0], amounts=(total,), measured=(replace(first, value=float(total)),), pair=None, relation=""
+        _joined(operands),
+        amounts=(total,),
+        unit=operands[0].unit,
+        measured=(replace(first, value=float(total)),),
     )
 
 
@@ -144,6 +147,8 @@ def _joined(operands: Sequence[Value]) -> Value:
         measured=tuple(one for operand in operands for one in operand.measured),
         columns=tuple(column for operand in operands for column in operand.columns),
         runs=tuple(dict.fromkeys(run for operand in operands for run in operand.runs)),
+        subjects=frozenset().union(*(operand.subjects for operand in operands)),
+        take=" ".join(filter(None, dict.fromkeys(operand.take for operand in operands))),
     )
 
 

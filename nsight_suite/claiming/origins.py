@@ -81,8 +81,11 @@ def origin_of(query: str, column: str, row: Mapping[str, Any], policies: Mapping
     """How the value of a row was had. `policies` is ncu's cache control, by pass."""
     pass_name = str(row.get("pass") or "")
     caches = _CACHES.get(str(row.get("cache_control") or policies.get(pass_name, "")), "")
+    known = _COLUMNS.get((query, column))
+    if known and known.method == NCU and not known.caches:
+        known = replace(known, caches=caches, pass_name=pass_name)
     return (
-        _COLUMNS.get((query, column))
+        known
         or _of_own_query(query, column, row, pass_name)
         or _of_counter(query, column, row, Origin("", _scope(row, "kernel"), caches, pass_name))
         or Origin(

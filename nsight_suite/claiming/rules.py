@@ -16,6 +16,7 @@ from nsight_suite.claiming.checking import Problem
 from nsight_suite.claiming.claims import Claim
 from nsight_suite.claiming.comparing import comparable, comparing_word
 from nsight_suite.claiming.origins import is_spread
+from nsight_suite.claiming.values import Value
 from nsight_suite.claiming.words import NEGATION, clause_around, sentence_around
 from nsight_suite.errors import ForbiddenInference
 from nsight_suite.reconciliation.inference import RULES, Measured, attribute
@@ -212,6 +213,21 @@ def check_prose(
                 said.add((rule.code, start))
                 yield claim, forbidden(rule.code, f"The sentence says '{phrase}' of {_had(claim)}.")
     yield from _two_devices(claims)
+
+
+def refuse_unusable(value: Value) -> None:
+    """Refuse what nothing can be said of: how long a kernel took under ncu with caches that were not flushed.
+
+    Raises ForbiddenInference.
+    """
+    if any(one.method == origins.NCU and one.caches == "warm" for one in value.measured):
+        rule = RULES["ncu-time-is-its-own"]
+        raise ForbiddenInference(
+            rule.code,
+            f"{rule.sentence} With caches that are not flushed its time holds some 200 µs of its own "
+            "before the kernel.",
+            rule.way_out,
+        )
 
 
 # A sentence without a number of its own that goes on about the one before.

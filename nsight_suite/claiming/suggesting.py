@@ -11,7 +11,9 @@ from functools import cached_property
 from math import isfinite
 from urllib.parse import quote
 
+from nsight_suite.claiming.cells import subjects_of
 from nsight_suite.claiming.evidence import Evidence
+from nsight_suite.claiming.naming import Names
 from nsight_suite.claiming.numbers import Quantity
 from nsight_suite.claiming.runevidence import Row, RunEvidence
 from nsight_suite.claiming.units import PLAIN, of_column
@@ -51,15 +53,27 @@ class _Cell:
     row: Row
 
 
+@dataclass(frozen=True)
+class _Fitting:
+    """A binding of a cell, the rank of its query, and of what its row is."""
+
+    binding: str
+    rank: int
+    subjects: frozenset[tuple[str, str]]
+
+
 class Suggestions:
     """The numbers of the runs, gathered once, when the first is asked for."""
 
-    def __init__(self, evidence: Evidence) -> None:
-        self._evidence = evidence
-        self._found: dict[tuple[str, int, int], Sequence[tuple[str, int]]] = {}
+    def __init__(self, evidence: Evidence, names: Names) -> None:
+        self._evidence, self._names = evidence, names
+        self._found: dict[tuple[str, int, int], Sequence[_Fitting]] = {}
 
     def for_number(self, quantity: Quantity, sentence: str, most: int = 3) -> list[str]:
-        """Bindings that the number would be right for, best first: those whose case the sentence names."""
+        """Bindings that the number would be right for, best first: those whose case the sentence names.
+
+        None where the sentence names other cases, or where more fit than can be told apart.
+        """
         digits = len(re.sub(r"\D", "", quantity.number).lstrip("0"))
         if digits < _FEWEST_DIGITS and not quantity.unit.name:
             return []
@@ -68,19 +82,24 @@ class Suggestions:
         cells = self._cells.get(kind, [])
         first = bisect_left(cells, quantity.base - quantity.half_step, key=lambda cell: cell.amount)
         last = bisect_right(cells, quantity.base + quantity.half_step, key=lambda cell: cell.amount)
-        words = set(re.findall(r"[\w.]+", sentence.casefold()))
-        found: dict[str, int] = {}
-        for binding, rank in self._fitting(kind, first, last):
-            named = sum(part.casefold() in words for part in re.split(r"[:/?&=]", binding))
-            found.setdefault(binding, 2 * named - rank)
-        return sorted(found, key=lambda one: -found[one])[:most]
+        named = self._names.near(sentence, [run.name for run in self._evidence.runs])
+        found: dict[str, tuple[int, int]] = {}
+        for one in self._fitting(kind, first, last):
+            hits = [name in named[dimension] for dimension, name in one.subjects if dimension in named]
+            if all(hits):
+                found.setdefault(one.binding, (-len(hits), one.rank))
+        best = sorted(found, key=lambda binding: found[binding])
+        return best[:most] if len(best) <= most or found[best[0]][0] else []
 
-    def _fitting(self, kind: str, first: int, last: int) -> Sequence[tuple[str, int]]:
-        """Bindings of the cells from first to last of a kind, with the rank of their query."""
+    def _fitting(self, kind: str, first: int, last: int) -> Sequence[_Fitting]:
+        """Bindings of the cells from first to last of a kind."""
         if (kind, first, last) not in self._found:
             near = sorted(self._cells.get(kind, [])[first:last], key=lambda cell: _rank(cell.query))
-            named = [(self._binding(cell), _rank(cell.query)) for cell in near[:_MOST_TRIED]]
-            self._found[kind, first, last] = [one for one in named if one[0]]
+            fitting = [
+                _Fitting(self._binding(cell), _rank(cell.query), subjects_of(cell.run, [cell.row]))
+                for cell in near[:_MOST_TRIED]
+            ]
+            self._found[kind, first, last] = [one for one in fitting if one.binding]
         return self._found[kind, first, last]
 
     @cached_property

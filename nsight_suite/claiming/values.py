@@ -9,6 +9,9 @@ from fractions import Fraction
 from nsight_suite.claiming.units import NONE, Unit
 from nsight_suite.reconciliation.inference import Measured
 
+# In what the names of cases differ.
+DIMENSIONS = ("variant", "submission", "shape")
+
 
 @dataclass(frozen=True)
 class Case:
@@ -30,6 +33,8 @@ class Value:
     pair      of a ratio or difference the two cases: first over, or minus, second
     relation  ratio, difference, change, speedup, or empty
     runs      names of the runs that were read
+    subjects  (dimension, name) of the cases that it is of, as far as its rows tell them
+    take      what was made of several rows: median, mean …, or empty
     """
 
     amounts: tuple[Fraction, ...] = ()
@@ -40,6 +45,8 @@ class Value:
     pair: tuple[Case, Case] | None = None
     relation: str = ""
     runs: tuple[str, ...] = ()
+    subjects: frozenset[tuple[str, str]] = frozenset()
+    take: str = ""
 
     @property
     def amount(self) -> Fraction:

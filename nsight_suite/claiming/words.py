@@ -132,6 +132,12 @@ def _sentence_ends(text: str) -> tuple[tuple[int, int, int], ...]:
 
 def clause_around(text: str, position: int) -> str:
     """The part of a sentence between commas and the like that holds a position."""
+    start, end = clause_span(text, position)
+    return text[start:end]
+
+
+def clause_span(text: str, position: int) -> tuple[int, int]:
+    """Where that part begins and ends."""
     start, end = sentence_around(text, position)
     cuts = [
         match.start()
@@ -139,4 +145,4 @@ def clause_around(text: str, position: int) -> str:
     ]
     before = max((start + cut + 1 for cut in cuts if start + cut < position), default=start)
     after = min((start + cut for cut in cuts if start + cut >= position), default=end)
-    return text[before:after]
+    return before, after

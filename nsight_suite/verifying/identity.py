@@ -165,7 +165,10 @@ def _raw_device(subject: Subject, name: str, devices: list[Mapping[str, Any]], f
 
 def _uuids(devices: Iterable[Mapping[str, Any]]) -> str:
     return (
-        ", ".join(f"{device.get('uuid')} (driver {device.get('driver_version')})" for device in devices)
+        ", ".join(
+            f"{device.get('uuid')} ({device.get('name')}, driver {device.get('driver_version')})"
+            for device in devices
+        )
         or "none"
     )
 

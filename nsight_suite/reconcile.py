@@ -46,6 +46,8 @@ def _reconcile(arguments: argparse.Namespace) -> int:
     run = RunFolder(find_run(arguments.run))
     run.refuse_ingested("is nothing to reconcile it with")
     reconciliation = reconcile_run(run)
+    if (state := run.read_run().get("state")) != "complete":
+        print(f"The run is {state}: judged is what its passes have left so far.", file=sys.stderr)
     shown = _only(reconciliation, arguments.case) if arguments.case else reconciliation
     if arguments.json:
         sys.stdout.write(table.to_json(shown))

@@ -13,7 +13,7 @@ import pytest
 from nsight_suite.reconcile import main
 from nsight_suite.reconciliation import reconcile_run
 from nsight_suite.reconciliation.table import render
-from nsight_suite.runfolder import RunFolder
+from nsight_suite.runfolder import RunFolder, write_json
 
 LARGE = "row:fused:graph:4096x4096"
 
@@ -82,6 +82,17 @@ def test_a_fault_exits_2_or_1_and_leaves_no_traceback(synthetic_run: RunFolder, 
     assert done.returncode == 2
     assert "evidence/counter.parquet is missing" in done.stdout
     assert done.stderr == ""
+
+
+@pytest.mark.parametrize("state", ["running", "incomplete"])
+def test_a_run_that_has_not_ended_is_told(
+    synthetic_run: RunFolder, tmp_path: Path, capsys: pytest.CaptureFixture[str], state: str
+) -> None:
+    shutil.copytree(synthetic_run.path, tmp_path / "run")
+    run = RunFolder(tmp_path / "run")
+    write_json(run.run_json, {**run.read_run(), "state": state})
+    main([str(run.path)])
+    assert f"The run is {state}: judged is what its passes have left so far." in capsys.readouterr().err
 
 
 def test_unknown_run_is_told(capsys: pytest.CaptureFixture[str]) -> None:

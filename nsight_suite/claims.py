@@ -13,7 +13,7 @@ from __future__ import annotations
 import argparse
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -67,6 +67,7 @@ def _claims(arguments: argparse.Namespace) -> int:
     with ExitStack() as stack:
         runs = [stack.enter_context(nsight_suite.open_run(run)) for run in arguments.runs]
         checker = Checker(runs)
+        _require_runs(checker.runs_not_given(text), [run.path.resolve().name for run in runs])
 
         def check(text: str) -> Report:
             return checker.check(text, words=arguments.words, doubtful=arguments.allow_doubtful)
@@ -84,6 +85,16 @@ def _claims(arguments: argparse.Namespace) -> int:
     else:
         sys.stdout.write(told)
     return 1 if report.findings else 0
+
+
+def _require_runs(missing: Mapping[str, int], given: Sequence[str]) -> None:
+    """Without a run that it is about, an article cannot be checked."""
+    if missing:
+        told = ", ".join(f"'{name}' (line {line})" for name, line in missing.items())
+        raise UsageError(
+            f"The article has numbers of runs that were not given: {told}.",
+            f"Give them, too: claims ARTICLE.md {' '.join((*given, *missing))}",
+        )
 
 
 def _article(path: Path) -> str:

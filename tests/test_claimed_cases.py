@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -122,6 +123,10 @@ def test_ordinary_sentences_pass(checker: Checker, text: str) -> None:
         ("Fused is [107 %][more] faster than staged.", ["direction"]),
         ("Fused takes [107 %][more] less time than staged.", ["direction"]),
         ("Staged takes [52 %][change] more time than fused.", ["direction"]),
+        ("Fused has [107 %][more] higher performance than staged.", []),
+        ("Staged has [52 %][change] lower performance than fused.", []),
+        ("Fused has [52 %][change] higher performance than staged.", ["direction"]),
+        ("Staged has [107 %][more] higher performance than fused.", ["direction"]),
     ],
 )
 def test_a_share_is_one_of_what_it_is_compared_with(checker: Checker, text: str, found: list[str]) -> None:
@@ -199,3 +204,32 @@ def test_a_run_whose_reports_were_changed_is_in_doubt(tmp_path: Path) -> None:
     assert finding.code == "run-in-doubt"
     assert "does not reconcile (changed-report)" in finding.message
     assert "reconcile row-changed" in finding.way_out
+
+
+def test_without_its_run_an_article_cannot_be_checked(
+    run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = (
+        "Fused takes [77.8 µs][f].\n\nIt took 3 µs <!-- claim: ratio(f,row-old/host_completion/median_ns) -->."
+    )
+    assert main([str(article(tmp_path, text)), str(run.path)]) == 2
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert "runs that were not given: 'row-old' (line 3)." in told.err
+    assert f"claims ARTICLE.md {run.path.name} row-old" in told.err
+
+
+# Suggestions.
+
+
+def test_suggestions_are_of_the_case_that_is_named_near(checker: Checker) -> None:
+    (fused, staged) = checker.check("As graphs at 4096×4096, fused takes 77.8 µs, staged 161.2 µs.").findings
+    assert re.findall(r"row:(\w+):", fused.way_out)
+    assert set(re.findall(r"row:(\w+):", fused.way_out)) == {"fused"}
+    assert set(re.findall(r"row:(\w+):", staged.way_out)) == {"staged"}
+
+
+@pytest.mark.parametrize("text", ["cuDNN takes 77.8 µs.", "The kernel takes 70.0 µs.", "There are 20 µs."])
+def test_nothing_unrelated_is_suggested(checker: Checker, text: str) -> None:
+    (finding,) = checker.check(text).findings
+    assert "Fits" not in finding.way_out

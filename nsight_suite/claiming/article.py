@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from nsight_suite.claiming.binding import Binding, BindingError, Source, parse_binding
+from nsight_suite.claiming.binding import Binding, BindingError, Source, parse_binding, sources_of
 from nsight_suite.claiming.blocks import Article, Block, Mark
 from nsight_suite.claiming.checking import Problem, check_claim
 from nsight_suite.claiming.claims import Claim
@@ -34,7 +34,7 @@ from nsight_suite.claiming.rules import check_prose, refuse_unusable
 from nsight_suite.claiming.suggesting import Suggestions
 from nsight_suite.claiming.units import UNITS
 from nsight_suite.claiming.values import Value
-from nsight_suite.claiming.words import sentence_around
+from nsight_suite.claiming.words import clause_around, sentence_around
 from nsight_suite.errors import ForbiddenInference
 from nsight_suite.run import Run
 
@@ -75,6 +75,22 @@ class Checker:
     def doubts(self) -> tuple[Finding, ...]:
         """The runs that nobody should quote, each with the reason."""
         return tuple(doubt for run in self._evidence.runs if (doubt := doubt_of(run)))
+
+    def runs_not_given(self, text: str) -> dict[str, int]:
+        """The runs that bindings name and that were not given, with the line where each is named first."""
+        article = read_article(text)
+        given = {name for run in self._evidence.runs for name in run.names}
+        found: dict[str, int] = {}
+        for block in article.blocks:
+            for mark in block.marks:
+                try:
+                    sources = sources_of(parse_binding(mark.target, article.definitions))
+                except BindingError:
+                    continue  # check tells of it
+                for source in sources:
+                    if len(source.parts) == 3 and source.parts[0] not in given:
+                        found.setdefault(source.parts[0], block.place(mark.start)[0])
+        return found
 
     def check(self, text: str, *, words: bool = False, doubtful: bool = False) -> Report:
         """Check every number of a Markdown text.
@@ -251,15 +267,15 @@ class _BlockCheck:
     def _unbound(self, quantity: Quantity) -> Problem:
         start, end = sentence_around(self._block.text, quantity.start)
         start, end = max(start, quantity.start - _NEAR), min(end, quantity.end + _NEAR)
-        fitting = self._suggestions.for_number(quantity, self._block.text[start:end])
+        text = self._block.text
+        clause = clause_around(text, quantity.start)
+        fitting = self._suggestions.for_number(quantity, text[start:end], clause)
         way_out = (
             f"Fits: {' or '.join(fitting)}"
             if fitting
             else "Bind it, or write <!-- unbound: REASON --> after it."
         )
-        return Problem(
-            UNBOUND, f"{self._block.text[quantity.start : quantity.end].strip()} is bound to nothing.", way_out
-        )
+        return Problem(UNBOUND, f"{text[quantity.start : quantity.end].strip()} is bound to nothing.", way_out)
 
     def _add(self, problem: Problem, start: int, end: int) -> None:
         line, column = self._block.place(start)

@@ -87,6 +87,13 @@ def parse_binding(text: str, definitions: Mapping[str, str], *, depth: int = 0) 
     return _source(text)
 
 
+def sources_of(binding: Binding) -> list[Source]:
+    """The columns that a binding reads."""
+    if isinstance(binding, Source):
+        return [binding]
+    return [source for operand in binding.operands for source in sources_of(operand)]
+
+
 def _label(text: str) -> str:
     return re.sub(r"\s+", " ", unquote(text).strip()).lower().upper()
 

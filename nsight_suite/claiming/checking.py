@@ -163,13 +163,19 @@ def _is_factor(claim: Claim, quantity: Quantity) -> bool:
 
 def _is_lower(claim: Claim, direction: Direction) -> bool:
     """Whether the word says that the subject's value is the lower one: a higher rate is faster."""
-    is_rate = any(one.unit == RATE for one in claim.value.measured)
-    return direction.lower != (is_rate and direction.speed)
+    return direction.lower != (_is_of_rates(claim) and direction.speed)
+
+
+def _is_of_rates(claim: Claim) -> bool:
+    return any(one.unit == RATE for one in claim.value.measured)
 
 
 def _difference_points_so(claim: Claim, amount: Fraction, direction: Direction) -> bool:
     """Whether first − second has the sign that the words give it; of an unnamed subject, the first is meant."""
     subject = subject_of(claim, direction)
+    if direction.performance and claim.value.unit.dimension == PLAIN and not _is_of_rates(claim):
+        # 181 % higher performance: the other's time is that much more than the subject's.
+        return subject != 0 and (amount < 0) == direction.lower
     if claim.value.relation == "change" and subject == 1:
         return False  # a share of the second is not what the second has less, or more, than the first
     first_minus_second = -amount if subject == 1 else amount

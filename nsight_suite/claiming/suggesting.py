@@ -69,10 +69,11 @@ class Suggestions:
         self._evidence, self._names = evidence, names
         self._found: dict[tuple[str, int, int], Sequence[_Fitting]] = {}
 
-    def for_number(self, quantity: Quantity, sentence: str, most: int = 3) -> list[str]:
-        """Bindings that the number would be right for, best first: those whose case the sentence names.
+    def for_number(self, quantity: Quantity, sentence: str, clause: str, most: int = 3) -> list[str]:
+        """Bindings that the number would be right for, best first: those whose case its clause names.
 
-        None where the sentence names other cases, or where more fit than can be told apart.
+        Of what the clause does not name the rest of the sentence tells. None where they name other cases, or
+        where more fit than can be told apart.
         """
         digits = len(re.sub(r"\D", "", quantity.number).lstrip("0"))
         if digits < _FEWEST_DIGITS and not quantity.unit.name:
@@ -82,7 +83,8 @@ class Suggestions:
         cells = self._cells.get(kind, [])
         first = bisect_left(cells, quantity.base - quantity.half_step, key=lambda cell: cell.amount)
         last = bisect_right(cells, quantity.base + quantity.half_step, key=lambda cell: cell.amount)
-        named = self._names.near(sentence, [run.name for run in self._evidence.runs])
+        runs = [run.name for run in self._evidence.runs]
+        named = {**self._names.near(sentence, runs), **self._names.near(clause, runs)}
         found: dict[str, tuple[int, int]] = {}
         for one in self._fitting(kind, first, last):
             hits = [name in named[dimension] for dimension, name in one.subjects if dimension in named]

@@ -71,7 +71,8 @@ class Direction:
     """A word that says which way a difference or factor goes: `lower` for less and faster, of times.
 
     `speed` tells that it speaks of speed, where lower means a shorter time or a higher rate. `multiple` is for
-    "as fast" and "the time", of any factor, also below 1.
+    "as fast" and "the time", of any factor, also below 1. `performance` is for "higher performance", one over
+    the time.
     """
 
     word: str
@@ -80,6 +81,7 @@ class Direction:
     start: int
     end: int
     multiple: bool = False
+    performance: bool = False
 
 
 def qualifier_before(text: str, start: int) -> tuple[Kind | None, str, int]:
@@ -103,7 +105,9 @@ def direction_near(text: str, start: int, end: int) -> Direction | None:
         word = match["word"].lower()
         speed = bool(re.fullmatch(f"{_FASTER}|{_SLOWER}|speed-?up|slowdown", word))
         lower = bool(re.fullmatch(f"{_FASTER}|{_LESS}", word))
-        return Direction(match["word"], lower, speed, end + match.start("word"), end + match.end("word"))
+        places = end + match.start("word"), end + match.end("word")
+        performance = bool(re.match(r"\s+(?:performance|speed|throughput)\b", after[match.end() :]))
+        return Direction(match["word"], lower, speed, *places, performance=performance)
     before = re.split(r"[,;:.()]", text[max(0, start - 80) : start])[-1]
     if match := _BEFORE.search(before):
         word = match["word"]

@@ -93,6 +93,8 @@ def test_a_number_of_another_case_is_found(checker: Checker, text: str) -> None:
         "It takes [77.8 µs][f] against the time of cuDNN.",
         "The `fused` variant halves [161 µs][s] and brings it to [77.8 µs][f].",
         "This is not cuDNN at [77.8 µs][f].",
+        "Ours needs [77.8 µs][f] (cuDNN: [47.8 µs][c]).",
+        "Everything but `staged` takes up to [77.8 µs][f].",
         "`fused` is [2.07 times][ratio] faster. `staged` is [2.07 times][ratio] slower.",
         "A separate launch, a stream of work and a graph of kernels take [77.8 µs][f].",
         "Staged work in a fused loop is common; the time is [77.8 µs][f].",
@@ -233,3 +235,46 @@ def test_suggestions_are_of_the_case_that_is_named_near(checker: Checker) -> Non
 def test_nothing_unrelated_is_suggested(checker: Checker, text: str) -> None:
     (finding,) = checker.check(text).findings
     assert "Fits" not in finding.way_out
+
+
+# Devices, statistics and reasons.
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("On an H100 it takes [77.8 µs][f].", "other-device"),
+        ("It takes [77.8 µs][f] on any H200.", "other-device"),
+        ("The fused variant takes [77.8 µs][f] on every GPU.", "other-device"),
+        ("| on an A100, µs |\n|---|\n| [77.8][f] |", "other-device"),
+        ("On average it takes [77.8 µs][f].", "text"),
+        ("The mean is [77.8 µs][f].", "text"),
+        ("The fastest run takes [77.8 µs][f].", "text"),
+        ("| mean, µs |\n|---|\n| [77.8][f] |", "text"),
+        ("It is [2.07×][ratio] faster, as it moves fewer bytes.", "times-have-no-single-cause"),
+        ("It is [2.07×][ratio] faster. The reason: fewer launches.", "times-have-no-single-cause"),
+    ],
+)
+def test_what_the_words_may_not_say(checker: Checker, text: str, found: str) -> None:
+    assert codes(checker, text) == [found]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "On an H200 it takes [77.8 µs][f].",
+        "On one NVIDIA H200 the host waits [77.8 µs][f]; on an H100 nothing was measured.",
+        "On every GPU of this run it takes about [77.8 µs][f].",
+        "It takes [77.8 µs][f] on our H200, less than on an H100.",
+        "This does not mean that it takes [77.8 µs][f] on any GPU.",
+        "On the median it takes [77.8 µs][f], by which we mean half of the repeats.",
+        "The fastest variant takes [47.8 µs][c].",
+        "These [77.8 µs][f] mean that the host waits.",
+        "The mean of the bytes is unknown, the time is [77.8 µs][f].",
+        "On average [77.8 µs](claim:host_completion/median_ns?case=row:fused:graph:4096x4096&take=mean) pass.",
+        "It is [2.07×][ratio] faster, as expected.",
+        "It is [2.07×][ratio] faster as a graph.",
+    ],
+)
+def test_words_that_are_about_something_else(checker: Checker, text: str) -> None:
+    assert codes(checker, text) == []

@@ -34,6 +34,7 @@ from nsight_suite.claiming.rules import check_prose, refuse_unusable
 from nsight_suite.claiming.suggesting import Suggestions
 from nsight_suite.claiming.units import UNITS
 from nsight_suite.claiming.values import Value
+from nsight_suite.claiming.wording import check_wording
 from nsight_suite.claiming.words import clause_around, sentence_around
 from nsight_suite.errors import ForbiddenInference
 from nsight_suite.run import Run
@@ -147,6 +148,7 @@ class _BlockCheck:
         problems += [one for one in check_comparisons(claims) if id(one[0]) not in compared]
         problems += self._names.check(claims, self._article)
         problems += check_prose(claims, self._refused)
+        problems += check_wording(claims, self._evidence.device_names)
         wrong = {id(claim) for claim, _ in problems}
         # A number with another fault may be right, and its binding wrong: it is not mended.
         doubtful = {id(claim) for claim, problem in problems if problem.code not in (VALUE, ROUNDING)}

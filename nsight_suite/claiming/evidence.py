@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from fractions import Fraction
+from functools import cached_property
 
 from nsight_suite.claiming.binding import BindingError, Source
 from nsight_suite.claiming.cells import taken
@@ -27,6 +28,11 @@ class Evidence:
             raise UsageError(
                 f"Two of the runs are called '{twice}'.", "Give each once, and rename the folder of one."
             )
+
+    @cached_property
+    def device_names(self) -> Mapping[str, Collection[str]]:
+        """The names of the GPUs of each run."""
+        return {run.name: run.device_names for run in self.runs}
 
     def read(self, source: Source) -> Value:
         """The cell that a source names. Raises BindingError."""

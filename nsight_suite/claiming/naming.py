@@ -38,6 +38,10 @@ _APART = re.compile(
     r"cuts?|halves|reduces?|lowers?|replac(?:es?|ing)|without|except|before|after|to)\b",
     re.IGNORECASE,
 )
+_LED_APART = re.compile(
+    rf"(?:{_APART.pattern}[\w\s]{{0,12}}|\b(?:all|any|every|none|\w+thing) but(?: the)?\s)\W?$",
+    re.IGNORECASE,
+)
 _QUOTES = "\"'“”‘’"
 # What a cell may hold beside names to be a label.
 _LABEL_WORDS = re.compile(
@@ -156,14 +160,10 @@ class Names:
         found: dict[str, set[str]] = {}
         text = claim.block.text
         for mention in self._counted(claim.block, claim.value.runs, claim.start, start, end):
-            if mention.end <= claim.start:
-                between = text[mention.end : claim.start]
-                lead = text[max(start, mention.start - 30) : mention.start]
-                if _APART.search(between) or re.search(
-                    rf"{_APART.pattern}[\w\s]{{0,12}}\W?$", lead, re.IGNORECASE
-                ):
-                    continue
-            elif _APART.search(text[claim.end : mention.start]):
+            before = mention.end <= claim.start
+            between = text[mention.end : claim.start] if before else text[claim.end : mention.start]
+            is_aside = not before and between.count("(") > between.count(")")
+            if is_aside or _APART.search(between) or _LED_APART.search(text[: mention.start]):
                 continue
             for dimension, name in mention.names:
                 found.setdefault(dimension, set()).add(name)

@@ -88,6 +88,9 @@ _CAUSE = (
     r"(?:shows?|proves?|demonstrates?|confirms?|means?) [\w ,-]{0,60}?(?:launch\w*|traffic|registers?|overhead|"
     r"intermediates?|caching|locality)",
     r"(?:launch(?:es|ing)?|overhead|traffic|intermediates?) (?:alone )?costs?",
+    r"the (?:main |only |simple )?reasons?(?: for (?:this|that|it))?(?:\s*:| is| was)(?= )",
+    r"(?:as|since) (?:it|they|[\w:-]+|the \w+ (?:variant|kernel)) (?:only )?(?:moves?|reads?|writes?|has|have|"
+    r"launch(?:es)?|stores?|loads?|touch(?:es)?|needs?|uses?) (?:fewer|less|no|only|half)",
     r"(?:fewer|less|saved|avoided|no) [\w -]{1,40}? (?:makes?|made|gives?|yields?|brings?|saves?)",
 )
 _FLUSHED = _any(lambda one: one.method == origins.DRAM and one.caches == "flushed")

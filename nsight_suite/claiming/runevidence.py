@@ -71,6 +71,11 @@ class RunEvidence:
         """UUID of the GPU by pass."""
         return {row["pass"]: row["uuid"] for row in self.rows_or_none("device") if row["uuid"]}
 
+    @cached_property
+    def device_names(self) -> frozenset[str]:
+        """The GPUs of the run, such as `NVIDIA H200`."""
+        return frozenset(str(row["name"]) for row in self.rows_or_none("device") if row["name"])
+
     def rows(self, query: str) -> Sequence[Row]:
         """The rows of a query. Raises BindingError where the run cannot answer it."""
         if query not in self._answers:

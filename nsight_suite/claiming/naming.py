@@ -8,6 +8,7 @@ subject right before a verb or the number, before "variant", and in "as a graph"
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -20,7 +21,7 @@ from nsight_suite.claiming.findings import OTHER_CASE
 from nsight_suite.claiming.numbers import UNIT_NAMES, Span
 from nsight_suite.claiming.runevidence import RunEvidence
 from nsight_suite.claiming.values import DIMENSIONS
-from nsight_suite.claiming.words import NEGATION, clause_span, sentence_around
+from nsight_suite.claiming.words import LONGEST_CLAUSE, NEGATION, clause_span, sentence_around
 
 # A name's dimension (variant, submission, shape) and the name.
 Name = tuple[str, str]
@@ -35,7 +36,7 @@ _THING = "variants?|versions?|submissions?|cases?"
 # What stands between a name and a number that is not the name's: `faster than`, `instead of the 110 µs of`.
 _APART = re.compile(
     r"\b(?:than|against|versus|vs\.?|instead|rather|compared|relative|unlike|over|from|beats?|outperforms?|sav(?:es?|ing)|"
-    r"cuts?|halves|reduces?|lowers?|replac(?:es?|ing)|without|except|before|after|to)\b",
+    r"cuts?|halves|reduces?|lowers?|replac(?:es?|ing)|without|except|before|after|to|ours?|others?|another|former|latter|misses)\b",
     re.IGNORECASE,
 )
 _LED_APART = re.compile(
@@ -43,6 +44,8 @@ _LED_APART = re.compile(
     re.IGNORECASE,
 )
 _QUOTES = "\"'“”‘’"
+# What stands before a clause and its colon, comma or dash, after another of these.
+_LABEL = re.compile(r"(?:^|[.,;:]\s)\s*([^.,;:–—\n]{1,60})\s*[:,–—]?\s*$")
 # What a cell may hold beside names to be a label.
 _LABEL_WORDS = re.compile(
     rf"\b(?:as|a|an|the|in|of|at|with|by|and|time|median|replays?|CUDA|{_THING}|duration|completion|latency|host)\b"
@@ -79,11 +82,13 @@ class Names:
                 found.setdefault(dimension, set()).add(name)
         return found
 
-    def _mentions(self, text: str, runs: Sequence[str]) -> Iterator[Mention]:
+    def _mentions(
+        self, text: str, runs: Sequence[str], start: int = 0, end: int | None = None
+    ) -> Iterator[Mention]:
         known = self.of_runs
         for run in runs:
             if run in known:
-                yield from known[run].mentions(text)
+                yield from known[run].mentions(text, start, len(text) if end is None else end)
 
     def check(self, claims: Sequence[Claim], article: Article) -> Iterator[tuple[Claim, Problem]]:
         """Claims of one block whose words name another case than is bound."""
@@ -95,6 +100,7 @@ class Names:
         if not claim.value.subjects:
             return None
         bound = _by_dimension(claim.value.subjects)
+        claims = _near(claims, claim)
         start, end = self._span(claim, claims)
         text = claim.block.text[start:end]
         named = self._named_in_prose(claim, start, end) if not NEGATION.search(text) else {}
@@ -125,7 +131,7 @@ class Names:
             parts = ((start, cut), (cut, end))
             if all(self._is_whole(claim, claims, part) for part in parts):
                 return self._part(parts, claim)
-        label = re.search(r"(?:^|[.,;:]\s)\s*([^.,;:\n]{1,60})\s*[:,–—]?\s*$", text[: start + 1])
+        label = _LABEL.search(text, max(start - _LONGEST_LABEL - 30, 0), start + 1)
         sentence = sentence_around(text, claim.start)[0]
         if (
             label
@@ -153,7 +159,7 @@ class Names:
                 re.IGNORECASE,
             )
             and not block.text[one.end : span[1]].strip(_QUOTES + " \t):*")
-            for one in self._mentions_between(block.text, runs, *span)
+            for one in self._mentions(block.text, runs, *span)
         )
 
     def _named_in_prose(self, claim: Claim, start: int, end: int) -> dict[str, set[str]]:
@@ -163,7 +169,13 @@ class Names:
             before = mention.end <= claim.start
             between = text[mention.end : claim.start] if before else text[claim.end : mention.start]
             is_aside = not before and between.count("(") > between.count(")")
-            if is_aside or _APART.search(between) or _LED_APART.search(text[: mention.start]):
+            if is_aside and re.fullmatch(rf"\s*\([{_QUOTES}]?", between):  # 43 µs (cuDNN)
+                is_aside = not re.match(rf"[{_QUOTES}]?\)", text[mention.end :])
+            if (
+                is_aside
+                or _APART.search(between)
+                or _LED_APART.search(text[max(mention.start - 60, 0) : mention.start])
+            ):
                 continue
             for dimension, name in mention.names:
                 found.setdefault(dimension, set()).add(name)
@@ -174,17 +186,14 @@ class Names:
     ) -> Iterator[Mention]:
         """The mentions in a part of a text that can be nothing else."""
         text = block.text
-        for mention in self._mentions_between(text, runs, start, end):
-            is_code = any(one <= mention.start and mention.end <= two for one, two in block.code)
+        for mention in self._mentions(text, runs, start, end):
+            is_code = _is_inside(block.code, mention)
             word = text[mention.start : mention.end]
             quoted = text[mention.start - 1 : mention.start] in set(_QUOTES) and text[
                 mention.end : mention.end + 1
             ] in set(_QUOTES)
             if is_code or quoted or not _is_ordinary(word) or _is_subject(text, mention, start, number):
                 yield mention
-
-    def _mentions_between(self, text: str, runs: Sequence[str], start: int, end: int) -> Iterator[Mention]:
-        return (one for one in self._mentions(text, runs) if start <= one.start and one.end <= end)
 
     def _named_in_table(self, claim: Claim, article: Article) -> dict[str, set[str]]:
         """What the labels of a cell's row and the head of its column name."""
@@ -216,8 +225,8 @@ class _RunNames:
     known: Mapping[str, tuple[Name, ...]]
     pattern: re.Pattern[str]
 
-    def mentions(self, text: str) -> Iterator[Mention]:
-        for match in self.pattern.finditer(text):
+    def mentions(self, text: str, start: int, end: int) -> Iterator[Mention]:
+        for match in self.pattern.finditer(text, start, end):
             yield Mention(match.start(), match.end(), self.known[_folded(match[0])])
 
 
@@ -259,7 +268,8 @@ def _is_ordinary(word: str) -> bool:
 
 def _is_subject(text: str, mention: Mention, start: int, number: int) -> bool:
     """Whether an English word in prose is used as a name."""
-    before, after = text[start : mention.start], text[mention.end :]
+    before = text[max(start, mention.start - _LONGEST_LABEL) : mention.start]
+    after = text[mention.end : mention.end + _LONGEST_LABEL]
     submission = any(dimension == "submission" for dimension, _ in mention.names)
     if submission and re.search(r"\bas (?:a |one )?(?:CUDA )?$", before, re.IGNORECASE):
         return not re.match(r"\s+\w+", after) or bool(re.match(r"\s+(?:at|for|with|in|on|it|and)\b", after))
@@ -273,6 +283,19 @@ def _is_subject(text: str, mention: Mention, start: int, number: int) -> bool:
     return bool(re.match(rf"\s+(?:{_VERBS})\b", after, re.IGNORECASE)) or bool(
         mention.end <= number and re.fullmatch(r"\s*(?:at|in)?\s*[:(=]?\s*", text[mention.end : number])
     )
+
+
+def _is_inside(spans: Sequence[Span], mention: Mention) -> bool:
+    """Whether one of the spans, which are in order, holds a mention."""
+    index = bisect_right(spans, mention.start, key=lambda span: span[0]) - 1
+    return index >= 0 and mention.end <= spans[index][1]
+
+
+def _near(claims: Sequence[Claim], claim: Claim) -> Sequence[Claim]:
+    """Those that may stand in the clause of a claim. `claims` are in order."""
+    first = bisect_left(claims, claim.start - LONGEST_CLAUSE, key=lambda one: one.start)
+    last = bisect_right(claims, claim.end + LONGEST_CLAUSE, key=lambda one: one.start)
+    return claims[first:last]
 
 
 def _by_dimension(names: frozenset[Name]) -> dict[str, set[str]]:

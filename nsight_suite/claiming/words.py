@@ -16,6 +16,8 @@ from typing import Literal
 ABOUT = Fraction(1, 20)
 # How far below "nearly" and above "just over" may be.
 NEARLY = Fraction(1, 10)
+# What is further away says nothing of a number.
+LONGEST_CLAUSE = 400
 
 Kind = Literal["about", "nearly", "just over", "more", "least", "less", "most"]
 _QUALIFIERS: tuple[tuple[Kind, str], ...] = (
@@ -143,6 +145,7 @@ def clause_around(text: str, position: int) -> str:
 def clause_span(text: str, position: int) -> tuple[int, int]:
     """Where that part begins and ends."""
     start, end = sentence_around(text, position)
+    start, end = max(start, position - LONGEST_CLAUSE), min(end, position + LONGEST_CLAUSE)
     cuts = [
         match.start()
         for match in re.finditer(r"[,;:—–](?=\s)|\s[–—]\s|\bbut\b|\bwhile\b|\bwhereas\b", text[start:end])

@@ -579,7 +579,7 @@ def test_the_evidence_is_built_again_from_the_same_reports(tmp_path: Path) -> No
         rebuild(run)
 
 
-@pytest.mark.parametrize("verb", ["reconcile", "report", "figures"])
+@pytest.mark.parametrize("verb", ["reconcile", "figures"])
 def test_what_needs_a_declaration_says_so(real: Ingested, verb: str) -> None:
     command = [sys.executable, "-m", f"nsight_suite.{verb}", str(real.run.path)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)

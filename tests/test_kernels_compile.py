@@ -4,10 +4,10 @@ import re
 from pathlib import Path
 
 import pytest
+from machine_code import machine_code
 
 from nsight_suite.driving import reductions
-from nsight_suite.driving.build import Build, compile_source, resources, write_build
-from nsight_suite.driving.disassembly import disassemble
+from nsight_suite.driving.build import Build, compile_source, resources
 from nsight_suite.errors import SuiteError, UsageError
 from nsight_suite.sources import data_root
 
@@ -48,12 +48,7 @@ def test_no_kernel_spills(source: Path, architecture: str) -> None:
 @pytest.mark.parametrize("name", WIDE)
 def test_the_machine_code_moves_128_bits_where_that_is_claimed(name: str, tmp_path: Path) -> None:
     build = compile_source(data_root() / "kernels" / name, "sm_90")
-    write_build(build, tmp_path)
-    if reason := disassemble(build, tmp_path):
-        pytest.skip(reason)
-    sass = (tmp_path / f"{build.source.stem}.sm_90.sass").read_text(encoding="utf-8")
-    parts = re.split(r"^\.text\.(\w+):$", sass, flags=re.MULTILINE)
-    code = dict(zip(parts[1::2], parts[2::2], strict=True))
+    code = machine_code(build, tmp_path)
     for kernel, least in WIDE[name].items():
         found = tuple(len(re.findall(rf"\b{kind}\.E\S*\.128", code[kernel])) for kind in ("LDG", "STG"))
         assert all(have >= want for have, want in zip(found, least, strict=True)), (kernel, found)

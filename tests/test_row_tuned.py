@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from machine_code import machine_code
 from numpy.typing import NDArray
 from python_files import module_of
 
-from nsight_suite.driving.build import Build, compile_source, write_build
-from nsight_suite.driving.disassembly import disassemble, find_disassembler
+from nsight_suite.driving.build import Build, compile_source
 from nsight_suite.driving.validation import generator
 from nsight_suite.protocol import Shape, load
 from nsight_suite.sources import data_root, find_experiment
@@ -121,11 +121,7 @@ def test_as_many_threads_fit_as_keep_the_memory_busy(build: Build) -> None:
 
 
 def test_the_machine_code_loads_and_stores_128_bits_once_per_quad(build: Build, tmp_path: Path) -> None:
-    if find_disassembler() is None:
-        pytest.skip("nvdisasm is not installed: put the CUDA toolkit on PATH or install nvidia-cuda-nvdisasm")
-    write_build(build, tmp_path)
-    assert disassemble(build, tmp_path) is None
-    code = functions((tmp_path / "tuned.sm_90.sass").read_text(encoding="utf-8"))
+    code = machine_code(build, tmp_path)
     assert sorted(code) == [kernel.name for kernel in build.kernels]
     for name, text in code.items():
         loads, stores = (re.findall(rf"\b{kind}\.E\S*", text) for kind in ("LDG", "STG"))
@@ -141,12 +137,6 @@ def test_the_machine_code_loads_and_stores_128_bits_once_per_quad(build: Build, 
         shuffles, reductions = (0, 2) if "_c" in name else (6, 0) if "_l8" in name else (5, 1)
         assert len(re.findall(r"\bSHFL\b", text)) == shuffles, name
         assert len(re.findall(r"\bREDUX\b", text)) == reductions, name
-
-
-def functions(sass: str) -> dict[str, str]:
-    """The machine code of each kernel."""
-    parts = re.split(r"^\.text\.(\w+):$", sass, flags=re.MULTILINE)
-    return dict(zip(parts[1::2], parts[2::2], strict=True))
 
 
 # --- arithmetic

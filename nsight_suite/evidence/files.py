@@ -32,7 +32,7 @@ def note_missing_report(connection: Connection, run: RunFolder, name: str, recor
 
 def artifacts(run: RunFolder, records: Mapping[str, PassRecord]) -> Iterator[dict[str, object]]:
     """The rows of `artifact`: every file of protocol/ and reports/ as it is now."""
-    private = {entry["path"]: bool(entry["private"]) for entry in _recorded_files(records)}
+    private = {entry["path"]: bool(entry["private"]) for entry in recorded_files(records)}
     builds = sorted(run.reports.glob("builds/*/*"))
     for path in [*files_of(run.protocol.parent), *files_of(run.reports), *builds]:
         if path.is_file() and not path.name.startswith("."):
@@ -63,7 +63,7 @@ def _role(path: Path) -> str:
 
 def note_changed_files(connection: Connection, run: RunFolder, records: Mapping[str, PassRecord]) -> None:
     """What a pass left must still be as it was. Private files may stay behind when a run is shared."""
-    for entry in _recorded_files(records):
+    for entry in recorded_files(records):
         path = run.path / entry["path"]
         if os.path.lexists(path):
             digest = _sha256_if_readable(path)
@@ -88,7 +88,8 @@ def _note_unreadable(connection: Connection, pass_name: str, path: Path) -> None
         note_doubts(connection, pass_name, [("unreadable-report", path.name, reason)])
 
 
-def _recorded_files(records: Mapping[str, PassRecord]) -> Iterator[dict[str, Any]]:
+def recorded_files(records: Mapping[str, PassRecord]) -> Iterator[dict[str, Any]]:
+    """What the passes left, by their records: path inside the run, bytes, sha256, private, and the pass."""
     for name, record in records.items():
         for entry in record.get("artifacts") or []:
             yield {**entry, "pass": name}

@@ -12,6 +12,7 @@ from pathlib import Path
 from nsight_suite.drawing import Drawn, draw, write_drawings
 from nsight_suite.errors import SuiteError, UsageError
 from nsight_suite.evidence.build import collect
+from nsight_suite.evidence.files import recorded_files
 from nsight_suite.evidence.store import Connection, open_store, write_parquet
 from nsight_suite.evidence.tables import tables
 from nsight_suite.manifest import LeftOut, Manifest, write_manifest
@@ -139,17 +140,16 @@ def _check(run: RunFolder, out: Path, force: bool) -> None:
 
 def _refuse_altered(run: RunFolder) -> None:
     """What the passes left must be there as they left it: else a copy of it shows something else."""
-    for name, record in run.pass_records().items():
-        for entry in record.get("artifacts") or []:
-            path = run.path / entry["path"]
-            there = path.is_file()
-            if (there and sha256(path) == entry["sha256"]) or (not there and path.suffix in _REPORTS):
-                continue
-            raise UsageError(
-                f"{entry['path']} is {'not as its pass left it' if there else 'gone'} (pass {name}).",
-                f"Put the original back, make the pass again with --resume {run.path}, or share what is there "
-                "with --force.",
-            )
+    for entry in recorded_files(run.pass_records()):
+        path = run.path / entry["path"]
+        there = path.is_file()
+        if (there and sha256(path) == entry["sha256"]) or (not there and path.suffix in _REPORTS):
+            continue
+        raise UsageError(
+            f"{entry['path']} is {'not as its pass left it' if there else 'gone'} (pass {entry['pass']}).",
+            f"Put the original back, make the pass again with --resume {run.path}, or share what is there "
+            "with --force.",
+        )
 
 
 @contextmanager

@@ -25,7 +25,6 @@ from nsight_suite.evidence.readers.sqlite_pages import Bytes, Integers, PageFile
 _BYTES_AT_ONCE = 1 << 20
 # A row takes at least so many bytes of its page; a part has room for no more.
 _LEAST_ROW = 17
-_LEAF = b"\x0d"
 # By serial type how many bytes a cell takes; -1 for types that are reserved.
 _SIZES = np.array([0, 1, 2, 3, 4, 6, 8, 8, 0, 0, -1, -1, *((kind - 12) >> 1 for kind in range(12, 128))])
 _WORKERS = 4
@@ -83,7 +82,7 @@ class Reader:
         others hold integers. Raises Unusual for a table or a row that is not plain.
         """
         layout = self._layout(table, columns)
-        leaves = self._leaves(layout.root)
+        leaves = self.file.leaves(layout.root)
         step = max(1, _BYTES_AT_ONCE // self.file.page_size)
         ahead = (self.workers._max_workers or 1) + 1
         free = [Part.empty(len(columns)) for _ in range(ahead)]
@@ -131,20 +130,6 @@ class Reader:
             target = view[first * size : behind * size]
             if os.preadv(self.file.descriptor, [target], (int(pages[first]) - 1) * size) != len(target):
                 raise Unusual("a page lies beyond the end of the file")
-
-    def _leaves(self, root: int) -> Integers:
-        """The numbers of a table's leaf pages in the order of their rows; decoding checks that they are."""
-        file = self.file
-        level, seen = np.array([root], np.int64), 0
-        while True:
-            if level.min() < 2 or level.max() > file.pages or (seen := seen + len(level)) > file.pages:
-                raise Unusual("a page number is out of bounds")
-            if os.pread(file.descriptor, 1, (int(level[0]) - 1) * file.page_size) == _LEAF:
-                return level
-            below = file._children(level)
-            if below is None:
-                raise Unusual("the leaves of a table are not all at one depth")
-            level = below
 
     def _layout(self, table: str, columns: Sequence[str]) -> _Layout:
         info = self.export.connection.execute(

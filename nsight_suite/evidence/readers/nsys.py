@@ -7,7 +7,7 @@ and `lanes` finds which ranges enclose which calls.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -249,15 +249,34 @@ def _read_kernels_alone(connection: Connection, export: Export, needs: Needs) ->
         return
     columns = needs.columns_of("kernel")
     needed = {source for column in columns for source in _KERNELS_ALONE[column]}
-    export.keep(connection, table, KERNELS.columns, needed)
-    connection.execute("CREATE TABLE nsys.string (id BIGINT, value VARCHAR)")
-    if "name" in columns:
-        used = connection.execute(
-            "SELECT DISTINCT demangledName FROM batch UNION SELECT DISTINCT shortName FROM batch"
-        )
-        _insert_strings(connection, export, [row[0] for row in used.fetchall() if row[0] is not None])
+    # The full name is nearly always there, and then nobody needs the short one.
+    _keep_kernels(connection, export, table, needed - {"shortName"}, named="name" in columns)
+    if "name" in columns and _unnamed(connection):
+        _keep_kernels(connection, export, table, needed, named=True)
     _run(connection, "kernel_cells")
     _run(connection, "kernels_alone")
+
+
+def _keep_kernels(
+    connection: Connection, export: Export, table: str, needed: Collection[str], *, named: bool
+) -> None:
+    export.keep(connection, table, KERNELS.columns, needed)
+    connection.execute("CREATE OR REPLACE TABLE nsys.string (id BIGINT, value VARCHAR)")
+    connection.execute(
+        "CREATE OR REPLACE TABLE nsys.kernel_name AS SELECT DISTINCT demangledName, shortName FROM batch"
+    )
+    if named:
+        used = connection.execute(
+            "SELECT demangledName FROM nsys.kernel_name UNION SELECT shortName FROM nsys.kernel_name"
+        )
+        _insert_strings(connection, export, [row[0] for row in used.fetchall() if row[0] is not None])
+    _run(connection, "kernel_names")
+
+
+def _unnamed(connection: Connection) -> bool:
+    """Whether a kernel has no full name."""
+    found = "SELECT count(*) FROM nsys.kernel_name ANTI JOIN nsys.string ON id = demangledName"
+    return bool(connection.execute(found).fetchall()[0][0])
 
 
 def _refuse_foreign(export: Export) -> None:
@@ -315,6 +334,7 @@ def _read_kernels(connection: Connection, export: Export, tell: _Telling) -> dic
     if table is None:
         return {}
     undo = "DELETE FROM kernel WHERE pass = getvariable('pass_name')"
+    _run(connection, "kernel_names")
     turn = Turn(sql_of("kernel_cells") + sql_of("kernels"), undo, _ROWS_AT_ONCE, tell.rows)
     return {table: export.each(connection, table, KERNELS.columns, turn)}
 

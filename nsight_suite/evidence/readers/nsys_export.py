@@ -249,7 +249,7 @@ class SqliteExport:
     def keep(self, connection: Connection, table: str, columns: Columns, needed: Collection[str]) -> None:
         present = self.columns_of(table)
         read = {name: kind for name, kind in columns.items() if name in present and name in needed}
-        _register(connection, self._whole(table, read or {min(present): BIGINT}), columns)
+        _keep(connection, self._whole(table, read or {min(present): BIGINT}), columns)
 
     def mapped(self, table: str, columns: Columns, of: Callable[[Batch, int], Part]) -> list[Part]:
         present = self.columns_of(table)
@@ -261,12 +261,12 @@ class SqliteExport:
         except Unusual:
             return list(_mapped(self._cursor(table, read), columns, of))
 
-    def _whole(self, table: str, columns: Columns) -> Batch:
+    def _whole(self, table: str, columns: Columns) -> list[Batch]:
         try:
             batches = list(self._pages(table, columns))
         except Unusual:
             batches = list(self._cursor(table, columns))
-        return _together(batches or [{name: _cells((), kind) for name, kind in columns.items()}])
+        return batches or [{name: _cells((), kind) for name, kind in columns.items()}]
 
     def _pages(self, table: str, columns: Columns) -> Iterator[Batch]:
         # Generated columns hold no cell of their own, and an integer primary key lies in the row's number.
@@ -384,7 +384,9 @@ class ParquetExport:
             for name, kind in columns.items()
         )
         source = self._source(table, "file_row_number = true")
-        connection.execute(f"CREATE TEMP VIEW batch AS SELECT file_row_number AS row, {cells} FROM {source}")
+        connection.execute(
+            f"CREATE OR REPLACE TEMP VIEW batch AS SELECT file_row_number AS row, {cells} FROM {source}"
+        )
 
     def _odd(self, table: str, columns: Columns) -> int:
         """How many cells are no value of their column's type; columns of a type that always fits are not
@@ -448,23 +450,37 @@ def _run(connection: Connection, batches: Iterator[Batch], columns: Columns, tur
     return odd
 
 
-def _register(
-    connection: Connection, batch: Batch, columns: Columns, first: int | None = None, count: int = 0
-) -> list[str]:
+def _keep(connection: Connection, batches: Sequence[Batch], columns: Columns) -> None:
+    """Batches of whole numbers as the view `batch`. Each stays where it is: to put them together takes longer
+    than most questions."""
+    parts = []
+    for number, batch in enumerate(batches):
+        # Columns that are not read are constants outside of the parts, or there would be one in each.
+        connection.register(f"batch_cells_{number}", {name: _array(cells) for name, cells in batch.items()})
+        parts.append(f"SELECT {', '.join(map(quoted, batch))} FROM batch_cells_{number}")
+    read = [
+        quoted(name) if name in batches[0] else f"CAST(NULL AS {kind}) AS {quoted(name)}"
+        for name, kind in columns.items()
+    ]
+    connection.execute(
+        f"CREATE OR REPLACE TEMP VIEW batch AS SELECT row_number() OVER () - 1 AS row, {', '.join(read)} "
+        f"FROM ({' UNION ALL '.join(parts)})"
+    )
+
+
+def _array(cells: Cells) -> Any:
+    return cells.values if cells.valid is None else np.ma.MaskedArray(cells.values, ~cells.valid)
+
+
+def _register(connection: Connection, batch: Batch, columns: Columns, first: int, count: int) -> list[str]:
     """The batch as the view `batch`; returns the names of what it stands on, to be unregistered behind it."""
-    arrays: dict[str, Any] = {}
-    # A table that is kept whole is numbered by DuckDB, when the numbers are asked for at all.
-    if first is None:
-        row = "row_number() OVER () - 1 AS row"
-    else:
-        row, arrays["row"] = "row", np.arange(first, first + count, dtype=np.int64)
-    select, joins, names = [row], [], ["batch_cells"]
+    arrays: dict[str, Any] = {"row": np.arange(first, first + count, dtype=np.int64)}
+    select, joins, names = ["row"], [], ["batch_cells"]
     for number, (name, kind) in enumerate(columns.items()):
         if (cells := batch.get(name)) is None or (kind == VARCHAR and not cells.texts):
             select.append(f'CAST(NULL AS {kind}) AS "{name}"')
             continue
-        values = cells.values if cells.valid is None else np.ma.MaskedArray(cells.values, ~cells.valid)
-        arrays[name] = values
+        arrays[name] = _array(cells)
         if kind == BIGINT:
             select.append(f'batch_cells."{name}"')
             continue

@@ -4,9 +4,7 @@ SELECT
     batch.globalPid AS global_pid,
     getvariable('pass_name') AS pass,
     batch.row AS kernel_id,
-    coalesce(
-        full_name.value, short_name.value, '<string ' || batch.demangledName || ' missing>', '<unnamed>'
-    ) AS name,
+    named.name,
     batch.deviceId AS device,
     batch.contextId AS context,
     batch.streamId AS stream,
@@ -25,5 +23,8 @@ SELECT
     batch.blockY AS block_y,
     batch.blockZ AS block_z
 FROM batch
-LEFT JOIN nsys.string AS full_name ON full_name.id = batch.demangledName
-LEFT JOIN nsys.string AS short_name ON short_name.id = batch.shortName;
+-- Each pair of numbers is in `named`, so no row is lost. An outer join would hand on text instead of the few numbers
+-- of its entries, which doubles the time of a question that groups by name.
+JOIN nsys.named
+    ON named.demangledName IS NOT DISTINCT FROM batch.demangledName
+    AND named.shortName IS NOT DISTINCT FROM batch.shortName;

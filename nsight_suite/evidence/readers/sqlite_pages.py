@@ -24,7 +24,7 @@ Bytes = NDArray[np.uint8]
 Fetch = Callable[[int], Sequence[object]]
 
 _TABLE_INTERIOR, _TABLE_LEAF = 5, 13
-_PAGES_AT_ONCE = 1000
+_PAGES_AT_ONCE = 800
 _AHEAD = 4
 
 # By serial type: how many bytes a cell takes, and how far right a big-endian word that starts with it is
@@ -97,7 +97,7 @@ class PageFile:
 
         Rows that lie across pages are fetched one by one with `fetch`, which gives the columns in their order.
         """
-        leaves = self._leaves(root)
+        leaves = self.leaves(root)
         chunks = (leaves[at : at + _PAGES_AT_ONCE] for at in range(0, len(leaves), _PAGES_AT_ONCE))
         reached = _FIRST_ROWID
 
@@ -123,7 +123,8 @@ class PageFile:
 
     def read(self, pages: Integers) -> Bytes:
         """These pages one after another, with eight bytes more, so that a word can be read at any of them."""
-        buffer = np.zeros(len(pages) * self.page_size + 8, np.uint8)
+        buffer = np.empty(len(pages) * self.page_size + 8, np.uint8)
+        buffer[-8:] = 0
         view = buffer.data
         breaks = np.flatnonzero(np.diff(pages) != 1) + 1
         for start, end in zip([0, *breaks.tolist()], [*breaks.tolist(), len(pages)], strict=True):
@@ -136,30 +137,29 @@ class PageFile:
                 target, at = target[got:], at + got
         return buffer
 
-    def _leaves(self, root: int) -> Integers:
+    def leaves(self, root: int) -> Integers:
         """The numbers of a table's leaf pages in the order of their rows."""
         level = np.array([root], np.int64)
         seen = 0
         while True:
             if level.min() < 1 or level.max() > self.pages or (seen := seen + len(level)) > self.pages:
                 raise Unusual("a page number is out of bounds")
-            parts = [level[at : at + _PAGES_AT_ONCE] for at in range(0, len(level), _PAGES_AT_ONCE)]
-            below = [self._children(part) for part in parts]
-            if all(part is None for part in below):
+            # The others of a level are of the same kind: whoever reads them sees to it.
+            if self._kind(int(level[0])) == _TABLE_LEAF:
                 return level
-            if any(part is None for part in below):
-                raise Unusual("the leaves of a table are not all at one depth")
-            level = np.concatenate([part for part in below if part is not None])
+            parts = (level[at : at + _PAGES_AT_ONCE] for at in range(0, len(level), _PAGES_AT_ONCE))
+            level = np.concatenate([self._children(part) for part in parts])
 
-    def _children(self, pages: Integers) -> Integers | None:
-        """The children of interior pages; None when the pages are leaves."""
+    def _kind(self, page: int) -> int:
+        at = (page - 1) * self.page_size + (100 if page == 1 else 0)
+        return int.from_bytes(os.pread(self.descriptor, 1, at), "big")
+
+    def _children(self, pages: Integers) -> Integers:
+        """The children of interior pages."""
         buffer = self.read(pages)
         at = np.arange(len(pages), dtype=np.int64) * self.page_size
         header = at + np.where(pages == 1, 100, 0)
-        kinds = buffer.take(header)
-        if (kinds == _TABLE_LEAF).all():
-            return None
-        if (kinds != _TABLE_INTERIOR).any():
+        if (buffer.take(header) != _TABLE_INTERIOR).any():
             raise Unusual("a page of another kind in the tree of a table")
         count = self._counts(buffer, header)
         if (count == 0).any():

@@ -63,7 +63,7 @@ def _seconds(text: str) -> float:
 
 
 def _ingest(arguments: argparse.Namespace, words: Sequence[str]) -> int:
-    from nsight_suite.ingesting import Options, ingest
+    from nsight_suite.ingesting.making import Options, ingest
     from nsight_suite.ingesting.overview import as_text
     from nsight_suite.ingesting.showing import display
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from nsight_suite.command import run_command
 from nsight_suite.errors import UsageError
 from nsight_suite.runfolder import RunFolder, replacing
-from nsight_suite.sources import find_run, looks_like_report
+from nsight_suite.sources import find_run, looks_like_report, may_be_report
 
 if TYPE_CHECKING:
     from nsight_suite.evidence.ingested import LooseReport
@@ -69,19 +69,20 @@ def _query(arguments: argparse.Namespace) -> int:
     if not arguments.name and arguments.sql is None:
         raise UsageError("Give the name of a query, or --sql TEXT.", "`query --list` names the queries.")
     _refuse_swapped(arguments.run, arguments.name)
-    from nsight_suite.evidence.store import ensure_duckdb
-    from nsight_suite.ingesting.single import report_at
+    from nsight_suite.evidence.store import ensure_duckdb, start_answering
+
+    start_answering()  # it takes as long as all of what follows here
     from nsight_suite.querying import find_query, formats
 
     form = formats.format_for(arguments.out, arguments.format)
+    formats.prepare(form)
     if form == "parquet" and not arguments.out:
         raise UsageError("Parquet is no text.", "Name a file: --out FILE.parquet")
     if arguments.out and not arguments.out.parent.is_dir():
         raise UsageError(
             f"Cannot write {arguments.out}: there is no folder '{arguments.out.parent}'.", "Make it."
         )
-    report = report_at(Path(arguments.run))
-    source, experiment = (report, "") if report else _run(arguments.run)
+    source, experiment = _source(arguments.run)
     # A misspelt name is told before anything is opened.
     sql = find_query(arguments.name, experiment).sql if arguments.name else arguments.sql
     sql = _stdin() if sql == "-" else sql
@@ -166,20 +167,22 @@ def _of_one_version(asked: _Asked, work: Callable[[], _T]) -> _T:
 
 def _open(asked: _Asked, writes: Path | None = None) -> tuple[Store, Callable[[], None]]:
     """An open store for the question, and what tells the doubts about the answer."""
-    from nsight_suite.evidence.direct import DOUBTS, doubts_about, doubts_of_run, open_report
-    from nsight_suite.querying import open_evidence
-
     # Doubts are looked up first: while an answer is on its way, the store answers nothing else.
     if isinstance(asked.source, RunFolder):
+        from nsight_suite.evidence.doubting import DOUBTS, doubts_of_run
+        from nsight_suite.querying import open_evidence
+
         run = asked.source
         # What the suite itself captured is judged by `reconcile`.
         also = () if asked.experiment else DOUBTS
         store = open_evidence(run, sql=asked.sql, also=also, writes=writes)
-        of_run = doubts_of_run(store, asked.sql) if also else []
+        of_run = doubts_of_run(store) if also else []
         return store, lambda: _tell_doubts(run.path, run.path, of_run)
+    from nsight_suite.evidence.direct import doubts_about, open_report
+
     report = asked.source
     store = open_report(report, asked.sql, writes)
-    doubts = doubts_about(report, store, asked.sql)
+    doubts = doubts_about(report, store)
     return store, lambda: _tell_doubts(report.file, report.path, doubts)
 
 
@@ -197,7 +200,7 @@ def _tell_why_empty(store: Store, asked: _Asked, rows: int) -> None:
         return
     from nsight_suite.querying.emptiness import why_no_rows
 
-    print(f"nsight-suite: {why_no_rows(store, asked.sql)}", file=sys.stderr)
+    print(f"nsight-suite: {why_no_rows(store)}", file=sys.stderr)
 
 
 def _refuse_swapped(run: str, name: str | None) -> None:
@@ -229,6 +232,16 @@ def _documentation(arguments: argparse.Namespace) -> str:
     queries = find_queries(experiment)
     width = max(len(query.name) for query in queries)
     return "\n".join(f"{query.name:<{width}}  {query.about}" for query in queries)
+
+
+def _source(name: str) -> tuple[RunFolder | LooseReport, str]:
+    """The run or report that is asked, and the run's experiment."""
+    if may_be_report(Path(name)):
+        from nsight_suite.ingesting.single import report_at
+
+        if report := report_at(Path(name)):
+            return report, ""
+    return _run(name)
 
 
 def _run(name: str) -> tuple[RunFolder, str]:

@@ -19,6 +19,11 @@ REPORT_SUFFIXES = (
 )
 
 
+def may_be_report(path: Path) -> bool:
+    """Whether a report stands at a path: a file, or a folder of Parquet files; else a run may, or nothing."""
+    return path.is_file() or (path.is_dir() and any(path.glob("*.parquet")))
+
+
 def data_root() -> Path:
     """The folder that holds kernels/, capture/, queries/, figures/ and examples/."""
     inside = _PACKAGE / "_data"

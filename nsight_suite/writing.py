@@ -13,7 +13,6 @@ import hashlib
 import os
 import re
 import shutil
-import socket
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
@@ -82,7 +81,7 @@ def temporary_beside(place: Path) -> Path:
 
 @cache
 def _host() -> str:
-    return hashlib.sha256(socket.gethostname().encode()).hexdigest()[:6]
+    return hashlib.sha256(os.uname().nodename.encode()).hexdigest()[:6]
 
 
 def remove(path: Path) -> None:

@@ -28,7 +28,7 @@ from nsight_suite.evidence import build, tables
 from nsight_suite.evidence import ingested as ingested_evidence
 from nsight_suite.evidence.store import empty_store, insert_rows, open_store
 from nsight_suite.figurefiles import FigureSource
-from nsight_suite.ingesting import ingest
+from nsight_suite.ingesting.making import ingest
 from nsight_suite.locking import locked
 from nsight_suite.runfolder import RunFolder, write_json
 from nsight_suite.sharing import Options, share

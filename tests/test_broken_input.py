@@ -13,7 +13,7 @@ from tiny_export import Call, Kernel, Range, change, make_export
 
 from nsight_suite import ingest as ingest_command
 from nsight_suite import query, scan
-from nsight_suite.ingesting import ingest
+from nsight_suite.ingesting.making import ingest
 
 
 @pytest.fixture(scope="module")

@@ -30,7 +30,7 @@ from nsight_suite.comparing.loose import Loose, compare_loose, read_loose
 from nsight_suite.comparing.series import Series
 from nsight_suite.comparing.sides import Side, read_side
 from nsight_suite.errors import CannotAnswer, UsageError
-from nsight_suite.ingesting import ingest
+from nsight_suite.ingesting.making import ingest
 from nsight_suite.querying import run_named
 from nsight_suite.runfolder import RunFolder, read_json, write_json
 from nsight_suite.sources import data_root

@@ -33,7 +33,7 @@ from nsight_suite.evidence.store import (
     write_duckdb,
     write_parquet,
 )
-from nsight_suite.ingesting import Options, ingest
+from nsight_suite.ingesting.making import Options, ingest
 from nsight_suite.locking import locked
 from nsight_suite.runfolder import RunFolder, write_json, write_text
 

@@ -17,9 +17,8 @@ from tiny_export import Call, Kernel, Range, make_export
 from nsight_suite.errors import BadReport, CannotAnswer, SuiteError, UsageError
 from nsight_suite.evidence.ingested import rebuild
 from nsight_suite.evidence.store import Connection, bare_connection, open_store
-from nsight_suite.ingesting import Options, ingest
 from nsight_suite.ingesting.inputs import Given, LeftOut
-from nsight_suite.ingesting.making import Ingested
+from nsight_suite.ingesting.making import Ingested, Options, ingest
 from nsight_suite.ingesting.overview import as_text
 from nsight_suite.ingesting.pairing import StaleExport, choose
 from nsight_suite.ingesting.recognising import Form, recognise

@@ -18,8 +18,8 @@ from tiny_export import Kernel, make_export
 from nsight_suite.errors import BadReport, SuiteError, UsageError
 from nsight_suite.evidence.cells import sqlite_cells
 from nsight_suite.evidence.store import open_store
-from nsight_suite.ingesting import ingest
 from nsight_suite.ingesting.draft import draft
+from nsight_suite.ingesting.making import ingest
 from nsight_suite.ingesting.showing import LiveDisplay, PlainDisplay
 
 SLOW = """

@@ -16,8 +16,8 @@ from tiny_export import Call, Kernel, make_export
 from nsight_suite.errors import BadReport, SuiteError
 from nsight_suite.evidence.ingested import rebuild
 from nsight_suite.evidence.store import Connection, open_store
-from nsight_suite.ingesting import Options, ingest
 from nsight_suite.ingesting.exporting import ToolTooOld
+from nsight_suite.ingesting.making import Options, ingest
 from nsight_suite.ingesting.pairing import StaleExport
 from nsight_suite.runfolder import RunFolder
 

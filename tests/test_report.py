@@ -26,7 +26,7 @@ from nsight_suite import open_run, query, report
 from nsight_suite.drawing import Drawn, draw
 from nsight_suite.errors import CannotAnswer
 from nsight_suite.figurefiles import figure_sources
-from nsight_suite.ingesting import ingest
+from nsight_suite.ingesting.making import ingest
 from nsight_suite.querying import find_query, query_text
 from nsight_suite.reconciliation import reconcile_run
 from nsight_suite.reporting import write_report

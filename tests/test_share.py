@@ -20,7 +20,7 @@ from nsight_suite.evidence.build import build, collect
 from nsight_suite.evidence.ingested import rebuild
 from nsight_suite.evidence.store import empty_store, open_store
 from nsight_suite.evidence.tables import tables
-from nsight_suite.ingesting import ingest
+from nsight_suite.ingesting.making import ingest
 from nsight_suite.manifest import read_manifest
 from nsight_suite.runfolder import RunFolder, read_json, write_json
 from nsight_suite.scanning import scan

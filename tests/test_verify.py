@@ -14,7 +14,7 @@ from sealed_runs import EXAMPLES, VERDICTS, Record, edit_parquet, edit_records, 
 
 from nsight_suite import verify
 from nsight_suite.drawing import draw, write_drawings
-from nsight_suite.ingesting import ingest
+from nsight_suite.ingesting.making import ingest
 from nsight_suite.manifest import LeftOut, QueryEntry, read_manifest
 from nsight_suite.reconciliation import reconcile_run
 from nsight_suite.reporting import write_report

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
 
+from nsight_suite.evidence.doubting import doubts_among
 from nsight_suite.evidence.ingested import LooseReport, read_report
 from nsight_suite.evidence.needs import Needs, needs_of
 from nsight_suite.evidence.notes import Doubt
@@ -23,26 +23,10 @@ from nsight_suite.evidence.store import (
 )
 
 _NSYS = ("nsys-sqlite", "nsys-parquet")
-# What changes no answer.
-_MINOR = frozenset(
-    {"foreign-lines", "schema-newer-minor", "schema-unknown", "unknown-column", "versioned-table"}
-)
 _REMEDY = (
     "The report was read, but this question of it fails. What it holds: query {path} report_completeness; to "
     "ask it as a run: python -m nsight_suite.ingest {path} --out RUN"
 )
-# What a question about kernels alone does not rest on.
-_NOT_OF_KERNELS = frozenset({"no-api-table", "no-range-table"})
-# Tables that hold what one of the tools recorded: doubts about reports of the other do not concern them.
-_OF_NCU = frozenset({"counter", "advice"})
-_OF_NSYS = frozenset(
-    {
-        *("range", "launch", "kernel", "memory_operation", "sync", "api_call", "path", "mark", "graph_run"),
-        *("graph_origin", "process", "overhead"),
-    }
-)
-# The tables that tell the doubts of a run.
-DOUBTS = ("finding", "report")
 # What a range tells of the device: unknown where graphs were replayed inside that were not traced.
 _OF_DEVICE = frozenset({"kernels", "operations", "device_ns", "projected_start_ns", "projected_end_ns"})
 
@@ -54,8 +38,9 @@ def open_report(report: LooseReport, sql: str, writes: Path | None = None) -> St
     copied to the one file `writes`. Raises BadReport for a report that cannot be read.
     """
     connection = answering_connection()
-    needs = needs_of(connection, sql) if report.form in _NSYS else None
-    only = needs.tables | nsys.ALONE if needs and _suffices_alone(report, needs) else None
+    needs = needs_of(connection, sql)
+    alone = needs is not None and report.form in _NSYS and _suffices_alone(report, needs)
+    only = needs.tables | nsys.ALONE if needs and alone else None
     create_tables(connection, only)
     if only is None:
         read_report(connection, report, lambda done, total, what: None)
@@ -63,50 +48,16 @@ def open_report(report: LooseReport, sql: str, writes: Path | None = None) -> St
         nsys.read(connection, report.path, report.pass_name, needs=needs)
     create_shared_views(connection, only=only)
     lock(connection, [str(writes)] if writes else [])
-    return Store(connection, {}, _REMEDY.format(path=report.path))
+    return Store(connection, {}, _REMEDY.format(path=report.path), needs=needs)
 
 
-def doubts_about(report: LooseReport, store: Store, sql: str) -> list[str]:
-    """Codes of what the report leaves in doubt that the answer of `sql` may rest on, each once.
-
-    `store` is what `open_report` gave for it. Nothing is told to a question that reads the findings itself, or
-    no table at all.
-    """
-    needs = needs_of(store.connection, sql)
-    if needs and ("finding" in needs.tables or not needs.tables):
-        return []
-    if needs and not _was_read_whole(store):
-        aside = _MINOR | (_NOT_OF_KERNELS if needs.tables <= {"kernel"} else frozenset())
-        codes = [*_codes(report.doubts), *_codes(_doubts_of_shape(report.path))]
-    else:
-        aside = _MINOR
-        codes = [row["code"] for row in store.rows("SELECT DISTINCT code FROM finding ORDER BY code")]
-    return [code for code in dict.fromkeys(codes) if code not in aside]
-
-
-def doubts_of_run(store: Store, sql: str) -> list[str]:
-    """The same of a run that was ingested, by the findings that its reports left: its store holds DOUBTS."""
-    needs = needs_of(store.connection, sql)
-    if needs and ("finding" in needs.tables or not needs.tables):
-        return []
-    aside = _MINOR | (_NOT_OF_KERNELS if needs and needs.tables <= {"kernel"} else frozenset())
-    strange = None
-    if needs and needs.tables & (_OF_NCU | _OF_NSYS):
-        strange = "ncu" if not needs.tables & _OF_NCU else "nsys" if not needs.tables & _OF_NSYS else None
-    forms = {row["pass"]: row["format"] for row in _rows_if_there(store, "report", "pass, format")}
-    codes = (
-        row["code"]
-        for row in _rows_if_there(store, "finding", "code, pass")
-        if not (strange and (forms.get(row["pass"]) or "").startswith(strange))
-    )
-    return [code for code in dict.fromkeys(codes) if code not in aside]
-
-
-def _rows_if_there(store: Store, table: str, columns: str) -> list[dict[str, Any]]:
-    """The distinct rows of these columns; none where the table is missing."""
-    if table in store.missing:
-        return []
-    return store.rows(f"SELECT DISTINCT {columns} FROM {table} ORDER BY ALL")
+def doubts_about(report: LooseReport, store: Store) -> list[str]:
+    """Codes of what the report leaves in doubt that the answer may rest on for which `open_report` opened the
+    store, each once."""
+    if store.needs and not _was_read_whole(store):
+        return doubts_among([*_codes(report.doubts), *_codes(_doubts_of_shape(report.path))], store.needs)
+    codes = [row["code"] for row in store.rows("SELECT DISTINCT code FROM finding ORDER BY code")]
+    return doubts_among(codes, store.needs)
 
 
 def _suffices_alone(report: LooseReport, needs: Needs) -> bool:

@@ -13,7 +13,6 @@ from nsight_suite import __version__
 from nsight_suite.errors import BadReport, SuiteError, UsageError
 from nsight_suite.evidence.fingerprint import Fingerprint
 from nsight_suite.evidence.notes import Doubt, note_doubts
-from nsight_suite.evidence.readers import ncu_csv, ncu_rep, nsight_python_csv, nsys
 from nsight_suite.evidence.sqlite import replacing_sqlite
 from nsight_suite.evidence.store import (
     Connection,
@@ -50,19 +49,28 @@ class LooseReport:
     doubts: tuple[Doubt, ...] = ()
 
 
+# Each reader is imported by who meets its kind of report: all of them take longer than many a question.
 def _read_nsys(connection: Connection, path: Path, pass_name: str, progress: Progress) -> None:
+    from nsight_suite.evidence.readers import nsys
+
     nsys.read(connection, path, pass_name, progress)
 
 
 def _read_ncu_csv(connection: Connection, path: Path, pass_name: str, progress: Progress) -> None:
+    from nsight_suite.evidence.readers import ncu_csv
+
     ncu_csv.read(connection, path, pass_name)
 
 
 def _read_ncu_rep(connection: Connection, path: Path, pass_name: str, progress: Progress) -> None:
+    from nsight_suite.evidence.readers import ncu_rep
+
     ncu_rep.read(connection, path, pass_name)
 
 
 def _read_nsight_python(connection: Connection, path: Path, pass_name: str, progress: Progress) -> None:
+    from nsight_suite.evidence.readers import nsight_python_csv
+
     nsight_python_csv.read(connection, path, pass_name)
 
 
@@ -211,6 +219,8 @@ def _settings(report: LooseReport) -> dict[str, str]:
     """What the report itself tells of the options it was made with, as columns of `pass`."""
     if report.form not in ("ncu-csv", "ncu-rep"):
         return {}
+    from nsight_suite.evidence.readers import ncu_csv, ncu_rep
+
     reader = ncu_csv if report.form == "ncu-csv" else ncu_rep
     told = reader.policies(report.path)
     return {

@@ -20,6 +20,11 @@ class Needs:
     tables: frozenset[str]
     columns: frozenset[str] | None
 
+    @property
+    def stored(self) -> frozenset[str]:
+        """The tables alone, those included that the views read."""
+        return self.tables - shared_views().keys()
+
     def columns_of(self, table: str) -> frozenset[str]:
         """The columns of a table of the evidence that are read, or that may be."""
         all_of_it = frozenset(tables()[table].column_names)

@@ -10,21 +10,22 @@ import json
 import os
 import tempfile
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
+from types import MappingProxyType
 from typing import IO, Any
 
 import duckdb
 
 from nsight_suite.errors import SuiteError, UsageError, first_line
-from nsight_suite.evidence.needs import needs_of
+from nsight_suite.evidence.aside import Aside
+from nsight_suite.evidence.needs import Needs, needs_of
 from nsight_suite.evidence.sqltext import escaped, not_a_pattern, quoted
 from nsight_suite.evidence.tables import Table, tables
 from nsight_suite.evidence.versions import Version, of_one_version
-from nsight_suite.evidence.views import in_order, shared_views
+from nsight_suite.evidence.views import View, in_order, kept_views, shared_views
 from nsight_suite.runfolder import RunFolder, replacing
 from nsight_suite.writing import cannot_write, replacing_folder
 
@@ -40,7 +41,7 @@ _CONFIG: dict[str, str | bool | int | float | list[str]] = {
 _SHELL_CONFIG = {**_CONFIG, "storage_compatibility_version": "v1.0.0"}
 
 _LINES = 10_000
-_CHECKED_ROWS = 100_000
+_CHECKED_BYTES = 1 << 20
 _SORTED_ROWS = 100_000
 
 # What a query is told that reads a missing table.
@@ -68,13 +69,14 @@ class Store:
     """An open store: an in-memory DuckDB with a view per table, and why any table could not be read.
 
     `remedy` is the way out when a query that should have an answer has none, `version` the evidence that the
-    store was opened on.
+    store was opened on, `needs` what the SQL reads that it was opened for: None where that cannot be told.
     """
 
     connection: duckdb.DuckDBPyConnection
     missing: Mapping[str, str]
     remedy: str = ""
     version: Version | None = None
+    needs: Needs | None = None
 
     def refusal(self, error: DatabaseError) -> str:
         """What a failed query says of the missing table that it read; empty when it failed otherwise."""
@@ -109,14 +111,23 @@ def bare_connection() -> duckdb.DuckDBPyConnection:
     return _connect(":memory:", _CONFIG)
 
 
+# DuckDB takes a good 30 ms to start, and leaves Python alone meanwhile.
+_starting: list[Aside[Connection]] = []
+
+
+def start_answering() -> None:
+    """Begin to start DuckDB for the next `answering_connection`, where there is something else to do first."""
+    _starting.append(Aside(lambda: _connect(":memory:", {**_CONFIG, **_limits()})))
+
+
 def answering_connection() -> duckdb.DuckDBPyConnection:
     """The same for a question, which takes half of the machine's memory at most, and no more than 4 GB."""
-    # DuckDB takes a good 30 ms to start and leaves Python alone meanwhile: time to read what any store needs.
-    with ThreadPoolExecutor(1) as aside:
-        starting = aside.submit(_connect, ":memory:", {**_CONFIG, **_limits()})
-        tables()
-        shared_views()
-        return starting.result()
+    if not _starting:
+        start_answering()
+    starting = _starting.pop()
+    tables()  # any store needs these
+    shared_views()
+    return starting.result()
 
 
 def empty_store(folder: Path | None = None, memory_limit: str | None = None) -> duckdb.DuckDBPyConnection:
@@ -208,20 +219,42 @@ def write_parquet(connection: duckdb.DuckDBPyConnection, folder: Path) -> None:
     """Write every table to `folder`/NAME.parquet. All files take the place of earlier ones at once, or none.
 
     Rows are sorted by their columns from left to right, so that the same evidence gives the same files; those
-    of large tables keep the order in which they were read. Raises SuiteError when they cannot be written.
+    of large tables keep the order in which they were read, and beside them lie the rows of the views that are
+    kept. Raises SuiteError when they cannot be written.
     """
     with replacing_folder(folder) as made:
-        for table in tables().values():
-            columns = ", ".join(quoted(name) for name in table.column_names)
-            (rows,) = connection.execute(f"SELECT count(*) FROM {quoted(table.name)}").fetchall()[0]
-            order = "ORDER BY ALL" if rows <= _SORTED_ROWS else ""
-            path = escaped(made / f"{table.name}.parquet")
-            copy = f"COPY (SELECT {columns} FROM {quoted(table.name)} {order}) TO '{path}'"
-            try:
-                # Version 2 packs times as their differences: half the bytes, and quicker to read.
-                connection.execute(f"{copy} (FORMAT parquet, COMPRESSION zstd, PARQUET_VERSION v2)")
-            except duckdb.IOException as error:
-                raise cannot_write(folder, error) from error
+        large = set()
+        try:
+            for table in tables().values():
+                columns = ", ".join(quoted(name) for name in table.column_names)
+                (rows,) = connection.execute(f"SELECT count(*) FROM {quoted(table.name)}").fetchall()[0]
+                order = "ORDER BY ALL" if rows <= _SORTED_ROWS else ""
+                select = f"SELECT {columns} FROM {quoted(table.name)} {order}"
+                _copy(connection, select, made / f"{table.name}.parquet")
+                if not order:
+                    large.add(table.name)
+            for view in kept_views().values():
+                needs = needs_of(connection, view.select)
+                if needs and needs.tables & large:
+                    _keep(connection, view, made)
+        except duckdb.IOException as error:
+            raise cannot_write(folder, error) from error
+
+
+def _copy(connection: Connection, select: str, path: Path) -> None:
+    # Version 2 packs times as their differences: half the bytes, and quicker to read.
+    form = "FORMAT parquet, COMPRESSION zstd, PARQUET_VERSION v2"
+    connection.execute(f"COPY ({select}) TO '{escaped(path)}' ({form})")
+
+
+def _keep(connection: Connection, view: View, folder: Path) -> None:
+    """Write the rows of a view. Where they take more memory than may be taken, as those of some twenty million
+    kernels do, there are none, and each question makes them anew."""
+    path = folder / view.file
+    try:
+        _copy(connection, f"SELECT * FROM ({view.select}) ORDER BY ALL", path)
+    except OutOfMemory:
+        path.unlink(missing_ok=True)
 
 
 def open_store(
@@ -255,20 +288,21 @@ def _opened(
     for table in tables().values():
         if only is not None and table.name not in only:
             continue
-        path = (run.evidence / f"{table.name}.parquet").resolve()
-        # Comments are for who looks at the tables themselves.
-        reason = _create_view(connection, table, path, commented=only is None)
+        reason = _try_view(connection, table, (run.evidence / f"{table.name}.parquet").resolve())
         if reason:
             missing[table.name] = reason
             connection.execute(_create_table(table) if missing_as_empty else _refusing_view(table, reason))
+        elif only is None:
+            _comment(connection, table)  # for who looks at the tables themselves
     _allow_only(connection, run, only, writes)
     if only is None:
-        _create_derived_views(connection, run)
+        _create_derived_views(connection, run, run.evidence.resolve(), missing)
         _check_expected(connection, run.expected)
     else:
-        create_shared_views(connection, only=only)
+        create_shared_views(connection, only=only, kept=_kept_rows(run, run.evidence.resolve(), missing))
     lost = f"A file in {run.evidence} is lost or damaged."
-    return Store(connection, missing, f"{lost} Rebuild it: python -m nsight_suite.evidence {run.path}", version)
+    remedy = f"{lost} Rebuild it: python -m nsight_suite.evidence {run.path}"
+    return Store(connection, missing, remedy, version, needs)
 
 
 def write_duckdb(run: RunFolder) -> None:
@@ -283,8 +317,9 @@ def write_duckdb(run: RunFolder) -> None:
                     connection.execute(_create_table(table))
                 else:
                     _create_view(connection, table, Path("evidence") / f"{table.name}.parquet")
+                    _comment(connection, table)
             _allow_only(connection, run)
-            _create_derived_views(connection, run)
+            _create_derived_views(connection, run, Path("evidence"), unreadable)
             connection.commit()
             _check_expected(connection, run.expected)
             # What closing cannot bring into the file, it would leave beside it without a word.
@@ -304,7 +339,7 @@ def _unreadable_tables(run: RunFolder) -> set[str]:
         return {
             table.name
             for table in tables().values()
-            if _create_view(trial, table, (run.evidence / f"{table.name}.parquet").resolve(), commented=False)
+            if _try_view(trial, table, (run.evidence / f"{table.name}.parquet").resolve())
         }
 
 
@@ -335,17 +370,19 @@ def ensure_duckdb(run: RunFolder) -> None:
             write_duckdb(run)
 
 
-def _create_view(
-    connection: duckdb.DuckDBPyConnection, table: Table, path: Path, *, commented: bool = True
-) -> str | None:
-    """Create the view of a table; returns why that is impossible, or None."""
+def _create_view(connection: Connection, table: Table, path: Path) -> None:
     columns = ", ".join(f"CAST({quoted(c.name)} AS {c.type}) AS {quoted(c.name)}" for c in table.columns)
-    name, file = quoted(table.name), escaped(not_a_pattern(path))
+    file = escaped(not_a_pattern(path))
+    connection.execute(f"CREATE VIEW {quoted(table.name)} AS SELECT {columns} FROM read_parquet('{file}')")
+
+
+def _try_view(connection: Connection, table: Table, path: Path) -> str | None:
+    """Create the view of a table; returns why that is impossible, or None."""
+    name = quoted(table.name)
     try:
-        connection.execute(f"CREATE VIEW {name} AS SELECT {columns} FROM read_parquet('{file}')")
-        # Counting cells reads them all. Past some size that costs too much: only the frame is checked.
-        (rows,) = connection.execute(f"SELECT count(*) FROM {name}").fetchall()[0]
-        if rows <= _CHECKED_ROWS:
+        _create_view(connection, table, path)
+        # Counting cells reads them all. Past some size that costs too much: only the frame was checked.
+        if path.stat().st_size <= _CHECKED_BYTES:
             connection.execute(f"SELECT count(COLUMNS(*)) FROM {name}").fetchall()
     except duckdb.Error as error:
         connection.execute(f"DROP VIEW IF EXISTS {name}")
@@ -354,8 +391,8 @@ def _create_view(
         if isinstance(error, duckdb.IOException):
             return f"{path.name} is missing"
         return f"{path.name} is damaged: {first_line(error).replace(str(path), path.name)}"
-    if commented:
-        _comment(connection, "VIEW", table)
+    except OSError as error:
+        return f"{path.name} cannot be read: {error.strerror}"
     return None
 
 
@@ -380,6 +417,7 @@ def _allow_only(
     """From here on SQL reads no file but those of the evidence, or `only` of these tables, and writes none but
     `writes`."""
     files = [f"{name}.parquet" for name in tables() if only is None or name in only]
+    files += [view.file for name, view in kept_views().items() if only is None or name in only]
     paths = [path for file in files for path in ((run.evidence / file).resolve(), Path("evidence") / file)]
     allowed = [form for path in paths for form in sorted({str(path), not_a_pattern(path)})]
     lock(connection, [*allowed, str(writes)] if writes else allowed)
@@ -393,15 +431,34 @@ def lock(connection: Connection, allowed: Iterable[str] = ()) -> None:
     connection.execute("SET lock_configuration = true")
 
 
-def _create_derived_views(connection: duckdb.DuckDBPyConnection, run: RunFolder) -> None:
-    """`expected` from the run's own expected.sql, then the shared views."""
-    create_shared_views(connection, run.expected if os.path.lexists(run.expected) else None)
+def _create_derived_views(
+    connection: Connection, run: RunFolder, folder: Path, missing: Collection[str]
+) -> None:
+    """`expected` from the run's own expected.sql, then the shared views; SQL finds the evidence in `folder`."""
+    expected = run.expected if os.path.lexists(run.expected) else None
+    create_shared_views(connection, expected, kept=_kept_rows(run, folder, missing))
+
+
+def _kept_rows(run: RunFolder, folder: Path, missing: Collection[str]) -> dict[str, str]:
+    """By view the SELECT of its rows that were kept, if they were. Where tables are missing none answers for
+    them."""
+    if missing:
+        return {}
+    return {
+        name: f"SELECT * FROM read_parquet('{escaped(not_a_pattern(folder / view.file))}')"
+        for name, view in kept_views().items()
+        if (run.evidence / view.file).is_file()
+    }
 
 
 def create_shared_views(
-    connection: Connection, expected: Path | None = None, only: Collection[str] | None = None
+    connection: Connection,
+    expected: Path | None = None,
+    only: Collection[str] | None = None,
+    kept: Mapping[str, str] = MappingProxyType({}),
 ) -> None:
-    """`expected` from an SQL file, empty without one, and the shared views, or `only` some of them."""
+    """`expected` from an SQL file, empty without one, and the shared views, or `only` some of them; those of
+    which rows were kept over these."""
     if expected:
         _create_expected(connection, expected)
     elif only is None or "expected" in only:
@@ -411,7 +468,7 @@ def create_shared_views(
     for view in in_order(wanted):
         # A view that is named as a column or a WITH table is, and that nothing here reads, may lack its tables.
         if view.name in wanted:
-            connection.execute(view.statements)
+            connection.execute(view.over(kept[view.name]) if view.name in kept else view.statements)
 
 
 def _create_expected(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
@@ -480,8 +537,9 @@ def _create_table(table: Table) -> str:
     return f"CREATE TABLE {quoted(table.name)} ({columns})"
 
 
-def _comment(connection: duckdb.DuckDBPyConnection, kind: str, table: Table) -> None:
-    statements = [f"COMMENT ON {kind} {quoted(table.name)} IS '{escaped(table.doc)}'"]
+def _comment(connection: Connection, table: Table) -> None:
+    """Say of the view of a table, and of its columns, what they are."""
+    statements = [f"COMMENT ON VIEW {quoted(table.name)} IS '{escaped(table.doc)}'"]
     for column in table.columns:
         name = f"{quoted(table.name)}.{quoted(column.name)}"
         statements.append(f"COMMENT ON COLUMN {name} IS '{escaped(column.doc)}'")

@@ -1,25 +1,46 @@
-"""The views that many queries share: one file each in queries/views/, named after the view."""
+"""The views that many queries share: one file each in queries/views/, named after the view.
+
+A file that begins with `-- Kept:` is of a view whose rows are stored with the tables of a large run.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 
+from nsight_suite.evidence.sqltext import quoted
 from nsight_suite.sources import data_root
 
+_COMMENT = re.compile(r"--[^\n]*")
 _SELECT = re.compile(r"CREATE VIEW \"?(\w+)\"? AS\s(.*?);", re.DOTALL)
 
 
 @dataclass(frozen=True)
 class View:
-    """A view: the statements that make and explain it, its SELECT alone, and the views that it reads."""
+    """A view: the statements that make and explain it, its SELECT alone, and the views that it reads; whether
+    its rows are kept where there are many."""
 
     name: str
     statements: str
     select: str
     reads: frozenset[str]
+    kept: bool
+
+    @property
+    def file(self) -> str:
+        """The file of its rows, if they are kept. It is named after the SELECT too: no other's is read."""
+        return f"{self.name}-{hashlib.sha256(self.select.encode()).hexdigest()[:8]}.parquet"
+
+    def over(self, source: str) -> str:
+        """The statements with another SELECT in place of the view's own: over rows that were kept."""
+        return _SELECT.sub(lambda match: f"CREATE VIEW {quoted(self.name)} AS {source};", self._plain, count=1)
+
+    @property
+    def _plain(self) -> str:
+        return _COMMENT.sub("", self.statements)
 
 
 @cache
@@ -31,12 +52,17 @@ def shared_views() -> Mapping[str, View]:
     }
     found = {}
     for name, text in texts.items():
-        match = _SELECT.search(re.sub(r"--[^\n]*", "", text))
+        match = _SELECT.search(_COMMENT.sub("", text))
         if not match or match[1] != name:
             raise ValueError(f"queries/views/{name}.sql makes no view of its name")
         reads = frozenset(re.findall(r"\w+", match[2])) & texts.keys() - {name}
-        found[name] = View(name, text, match[2], frozenset(reads))
+        found[name] = View(name, text, match[2], reads, text.startswith("-- Kept:"))
     return found
+
+
+def kept_views() -> Mapping[str, View]:
+    """Those whose rows are stored in the evidence of a large run."""
+    return {name: view for name, view in shared_views().items() if view.kept}
 
 
 def in_order(names: Collection[str]) -> Iterator[View]:

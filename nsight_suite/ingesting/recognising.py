@@ -9,8 +9,6 @@ from enum import StrEnum
 from pathlib import Path
 
 from nsight_suite.errors import BadReport, UsageError
-from nsight_suite.evidence.readers import ncu_csv, nsight_python_csv
-from nsight_suite.evidence.readers.nsys_export import opened
 
 _HEAD_BYTES = 1 << 20
 
@@ -113,6 +111,8 @@ def _file(path: Path, head: bytes) -> Form:
     # Some shells save what ncu prints as UTF-16.
     encoding = "utf-16" if head.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8-sig"
     text = head.decode(encoding, "replace")
+    from nsight_suite.evidence.readers import ncu_csv
+
     if ncu_csv.recognises(text):
         return Form.NCU_CSV
     if "\0" in text:
@@ -131,6 +131,8 @@ def _named(path: Path, form: Form) -> Form:
 
 
 def _text(path: Path, head: bytes, text: str) -> Form:
+    from nsight_suite.evidence.readers import nsight_python_csv
+
     if nsight_python_csv.recognises(next(csv.reader(text.splitlines()[:1]), [])):
         return Form.NSIGHT_PYTHON
     # What ncu printed without a table is an ncu report too: its reader says what went wrong. A program may
@@ -167,6 +169,8 @@ def _folder(path: Path) -> Form:
 
 
 def _check_tables(path: Path) -> None:
+    from nsight_suite.evidence.readers.nsys_export import opened
+
     with opened(path) as export:
         names = [
             str(row[0])

@@ -10,6 +10,7 @@ from nsight_suite.ingesting.journal import journal_doubts
 from nsight_suite.ingesting.naming import pass_names
 from nsight_suite.ingesting.pairing import StaleExport, refuse_stale
 from nsight_suite.ingesting.recognising import Form, recognise
+from nsight_suite.sources import may_be_report
 
 
 def report_at(path: Path) -> LooseReport | None:
@@ -18,7 +19,7 @@ def report_at(path: Path) -> LooseReport | None:
     Raises UsageError for a file that must be exported first, and for an export that is older than the report
     beside it; BadReport for a file that is no report.
     """
-    if not path.is_file() and not (path.is_dir() and any(path.glob("*.parquet"))):
+    if not may_be_report(path):
         return None
     form = recognise(path)
     if form.value not in FORMS:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from itertools import chain
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from nsight_suite.errors import CannotAnswer, UsageError, first_line
+from nsight_suite.evidence.aside import Aside
 from nsight_suite.evidence.store import DatabaseError, OutOfMemory, Store, not_one_query, open_store
 from nsight_suite.evidence.versions import of_one_version
 from nsight_suite.querying.catalogue import find_query
@@ -197,13 +197,13 @@ def _first(store: Store, sql: str) -> tuple[list[Any], list[tuple[Any, ...]]]:
 def interruptible(store: Store, work: Callable[[], _T]) -> _T:
     """What `work` with the store's connection gives. Ctrl-C ends it."""
     # DuckDB hears Ctrl-C only while the thread that called it happens to work; this one only waits.
-    with ThreadPoolExecutor(1) as worker:
-        asked = worker.submit(work)
-        try:
-            return asked.result()
-        except KeyboardInterrupt:
-            store.connection.interrupt()
-            raise
+    asked = Aside(work)
+    try:
+        return asked.result()
+    except KeyboardInterrupt:
+        store.connection.interrupt()
+        asked.wait()
+        raise
 
 
 def told_apart(names: Iterable[str]) -> tuple[str, ...]:

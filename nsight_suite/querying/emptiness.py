@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from nsight_suite.evidence.needs import needs_of
 from nsight_suite.evidence.sqltext import quoted
 from nsight_suite.evidence.store import DatabaseError, Store
 from nsight_suite.evidence.tables import tables
 
 
-def why_no_rows(store: Store, sql: str) -> str:
+def why_no_rows(store: Store) -> str:
     """One sentence on an answer without rows, to be told beside it."""
-    needs = needs_of(store.connection, sql)
-    read = sorted(needs.tables & tables().keys()) if needs else []
+    read = sorted(store.needs.tables & tables().keys()) if store.needs else []
     empty = [name for name in read if _is_empty(store, name)]
     if empty:
         return f"No rows: {_listed(empty)} {'is' if len(empty) == 1 else 'are'} empty here."

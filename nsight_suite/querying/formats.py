@@ -21,6 +21,7 @@ from nsight_suite.querying.shortening import shortened
 _MISSING = "–"
 # Kernel names of templates fill screens; every format but the table has them whole.
 _WIDEST = 60
+_ALIGNED = ("table", "md")
 _MOST_ROWS = 100_000
 _FLAT = ("VARCHAR", "BOOLEAN")
 _BY_SUFFIX = {".csv": "csv", ".json": "json", ".md": "md", ".parquet": "parquet", ".txt": "table"}
@@ -47,6 +48,12 @@ def format_for(path: Path | None, asked: str | None = None) -> str:
         f"'{path.name}' would be {named} by its name, and --format says {asked}.",
         f"Name it {path.stem}{right}, or leave --format away.",
     )
+
+
+def prepare(form: str) -> None:
+    """Import what the format needs, at a moment when there is time for it."""
+    if form in _ALIGNED:
+        import tabulate  # noqa: F401
 
 
 def as_text(result: Result, form: str) -> str:
@@ -118,16 +125,20 @@ def _json_array(answer: Answer) -> Iterator[str]:
 
 
 def _cell(value: Any, form: str) -> str:
+    if isinstance(value, int | float):
+        return str(value)
     text = _MISSING if value is None else _shown(str(_compact(value)), form)
     return shortened(text, _WIDEST) if form == "table" else text
 
 
 def _shown(text: str, form: str) -> str:
     """Text on one line that no terminal obeys (ESC, NUL, marks of direction) and no table breaks at."""
-    shown = "".join(
-        char.encode("unicode_escape").decode() if unicodedata.category(char).startswith("C") else char
-        for char in text.replace("\n", " ")
-    )
+    shown = text
+    if not text.isprintable():  # as hardly any is
+        shown = "".join(
+            char.encode("unicode_escape").decode() if unicodedata.category(char).startswith("C") else char
+            for char in text.replace("\n", " ")
+        )
     return shown.replace("|", "\\|") if form == "md" else shown
 
 

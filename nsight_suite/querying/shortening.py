@@ -7,9 +7,10 @@ from itertools import pairwise
 
 _CUT = "…"
 _CPP = re.compile(r"[\w:~*& ]*[\w:~](<|::)|[\w:~]+\(")
-# Brackets of these are part of a name.
-_WHOLE = re.compile(
-    r"operator(?:\(\)|<<=?|>>=?|<=>?|>=?|<|->\*?)|->|\(anonymous namespace\)|<unnamed>|\(anonymous class\)"
+# A bracket; those of the first group are part of a name.
+_BRACKET = re.compile(
+    r"(operator(?:\(\)|<<=?|>>=?|<=>?|>=?|<|->\*?)|->|\(anonymous namespace\)|<unnamed>|\(anonymous class\))"
+    r"|[][<>(){}]"
 )
 _CLOSING = {"<": ">", "(": ")", "[": "]", "{": "}"}
 
@@ -35,12 +36,11 @@ def _parts(text: str) -> list[tuple[str, int]] | None:
     """The text in turns outside of all brackets (0) and inside of some (1); None when they do not match."""
     found: list[tuple[str, int]] = []
     waiting: list[str] = []
-    begun = at = 0
-    while at < len(text):
-        if name := _WHOLE.match(text, at):
-            at = name.end()
+    begun = 0
+    for match in _BRACKET.finditer(text):
+        if match[1]:
             continue
-        char = text[at]
+        char, at = match[0], match.start()
         if char in _CLOSING:
             if not waiting:
                 found.append((text[begun : at + 1], 0))
@@ -51,7 +51,6 @@ def _parts(text: str) -> list[tuple[str, int]] | None:
             if not waiting:
                 found.append((text[begun:at], 1))
                 begun = at
-        at += 1
     found.append((text[begun:], 0))
     return None if waiting else [part for part in found if part[0]]
 

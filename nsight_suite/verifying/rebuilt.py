@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from nsight_suite import __version__
 from nsight_suite.evidence.build import collect
+from nsight_suite.evidence.needs import needs_of
 from nsight_suite.evidence.sqltext import escaped, not_a_pattern, quoted
-from nsight_suite.evidence.store import Connection
+from nsight_suite.evidence.store import Connection, bare_connection
 from nsight_suite.evidence.tables import Table, tables
+from nsight_suite.evidence.views import View, kept_views
 from nsight_suite.unpacking import shown
 from nsight_suite.verifying.checks import Check, Findings, Subject
 
@@ -28,6 +31,10 @@ Row = tuple[Any, ...]
 def check(subject: Subject) -> Check:
     """Every table of the evidence against what the reports give."""
     found = Findings()
+    kept = {f"evidence/{view.file}": view for view in kept_views().values()}
+    for label in kept.keys() & set(subject.files):
+        with found.readable(label), bare_connection() as connection:
+            _compare_kept(subject, connection, kept[label], label, found)
     if subject.run.is_ingested():
         found.miss(
             "the run was ingested: its reports stayed where they are, so its evidence cannot be built again"
@@ -42,11 +49,29 @@ def check(subject: Subject) -> Check:
             found.miss(f"rows of the pass {name}: a report of it was left out")
         for table in tables().values():
             _compare(subject, connection, table, lost, found)
-    known = {f"evidence/{name}.parquet" for name in tables()}
+    known = kept.keys() | {f"evidence/{name}.parquet" for name in tables()}
     for path in subject.files:
         if path.startswith("evidence/") and path not in known:
             found.fail(path, "is no table of the evidence: no report gives it")
     return found.as_check(NAME, ABOUT)
+
+
+def _compare_kept(subject: Subject, connection: Connection, view: View, label: str, found: Findings) -> None:
+    """The rows of a view that were kept against what the tables give."""
+    needs = needs_of(connection, view.select)
+    assert needs
+    for name in needs.stored:
+        connection.execute(
+            f"CREATE VIEW {quoted(name)} AS FROM {_parquet(subject.plain.evidence / f'{name}.parquet')}"
+        )
+    connection.execute(f"CREATE VIEW given AS {view.select}")
+    connection.execute(f"CREATE VIEW recorded AS FROM {_parquet(subject.path(label))}")
+    names = [row[0] for row in connection.execute("DESCRIBE given").fetchall()]
+    _compare_rows(connection, names, label, ("given", "recorded"), found, source="the tables give")
+
+
+def _parquet(path: Path) -> str:
+    return f"read_parquet('{escaped(not_a_pattern(path.resolve()))}')"
 
 
 def _lost_passes(subject: Subject) -> list[str]:
@@ -68,7 +93,7 @@ def _compare(
     rebuilt, recorded = f"rebuilt.{quoted(table.name)}", f"recorded.{quoted(table.name)}"
     with found.readable(label):
         connection.execute("CREATE SCHEMA IF NOT EXISTS recorded; CREATE SCHEMA IF NOT EXISTS rebuilt")
-        file = f"read_parquet('{escaped(not_a_pattern(path.resolve()))}')"
+        file = _parquet(path)
         there = [row[0] for row in connection.execute(f"DESCRIBE SELECT * FROM {file}").fetchall()]
         if there != list(table.column_names):
             other = sorted(set(there) ^ set(table.column_names))
@@ -84,7 +109,8 @@ def _compare(
         connection.execute(
             f"CREATE VIEW {rebuilt} AS SELECT {columns} FROM main.{quoted(table.name)} WHERE {condition}"
         )
-        _compare_rows(connection, table, label, (rebuilt, recorded), found)
+        names = [column.name for column in _compared(table)]
+        _compare_rows(connection, names, label, (rebuilt, recorded), found)
 
 
 def _version_differs(connection: Connection, table: Table, file: str) -> bool:
@@ -111,14 +137,20 @@ def _condition(subject: Subject, table: Table, lost: Sequence[str]) -> str:
 
 
 def _compare_rows(
-    connection: Connection, table: Table, label: str, views: tuple[str, str], found: Findings
+    connection: Connection,
+    names: Sequence[str],
+    label: str,
+    views: tuple[str, str],
+    found: Findings,
+    *,
+    source: str = "the reports give",
 ) -> None:
     rebuilt, recorded = views
     counts = [connection.execute(f"SELECT count(*) FROM {view}").fetchall()[0][0] for view in views]
     found.count("tables")
     found.count("rows", counts[0])
     if counts[0] != counts[1]:
-        found.fail(label, f"holds {counts[1]} rows, and the reports give {counts[0]}")
+        found.fail(label, f"holds {counts[1]} rows, and {source} {counts[0]}")
         # A file may claim any number of rows: those are not compared.
         if counts[1] > 2 * counts[0] + 1000:
             return
@@ -128,7 +160,7 @@ def _compare_rows(
     if not added and counts[0] == counts[1]:
         return
     lost = _beyond(connection, rebuilt, recorded)
-    for what in _told([column.name for column in _compared(table)], added, lost)[:_MOST_ROWS]:
+    for what in _told(names, added, lost)[:_MOST_ROWS]:
         found.fail(label, what)
 
 

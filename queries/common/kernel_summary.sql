@@ -20,23 +20,14 @@
 -- Kernels inside graphs that were traced as a whole have no record and are not in it: see graph_coverage.
 -- Percentiles are exact; between two durations they are interpolated, as by numpy. Durations of kernels that ran at
 -- the same time add up to more than the time that passed: see concurrency.
-WITH grouped AS (
+WITH whole AS (
     SELECT
-        pass,
-        device,
-        name,
-        count(*) AS kernels,
-        count(end_ns - start_ns) AS timed,
-        sum(end_ns - start_ns) AS total,
-        -- Whole numbers keep the deviation the same in whatever order rows come.
-        sum(CAST(end_ns - start_ns AS HUGEINT) * (end_ns - start_ns)) AS squares,
-        -- All that needs the durations in order, from the shortest to the longest, at once: apart it costs far more.
-        quantile_cont(end_ns - start_ns, [0, 0.1, 0.5, 0.9, 0.99, 1]) AS spread,
-        max(registers_per_thread) AS registers
-    FROM kernel
-    GROUP BY pass, device, name
+        pass, device, name, kernels, timed, spread, registers_per_thread,
+        CAST(total AS HUGEINT) AS total,
+        CAST(squares AS HUGEINT) AS squares
+    FROM kernel_group
 ), centred AS (
-    SELECT *, total // timed AS centre, total % timed AS rest FROM grouped
+    SELECT *, total // timed AS centre, total % timed AS rest FROM whole
 )
 SELECT
     pass,
@@ -54,6 +45,6 @@ SELECT
     round(spread[4], 1) AS p90_ns,
     round(spread[5], 1) AS p99_ns,
     CAST(spread[6] AS BIGINT) AS max_ns,
-    registers AS registers_per_thread
+    registers_per_thread
 FROM centred
 ORDER BY pass, total_ns DESC NULLS LAST, kernel, device

@@ -184,12 +184,12 @@ def suffices_alone(needs: Needs) -> bool:
 
 
 def _kernels_suffice(needs: Needs) -> bool:
-    return needs.tables <= {"kernel"} and not needs.columns_of("kernel") - _KERNELS_ALONE.keys()
+    return needs.stored <= {"kernel"} and not needs.columns_of("kernel") - _KERNELS_ALONE.keys()
 
 
 def _ranges_suffice(needs: Needs) -> bool:
     # Paths are made with their ranges, so a question about paths alone is no shorter.
-    return {"range"} <= needs.tables <= _RANGE_TABLES and not needs.columns_of("range") & _NOT_PROJECTED
+    return {"range"} <= needs.stored <= _RANGE_TABLES and not needs.columns_of("range") & _NOT_PROJECTED
 
 
 def _read_for(connection: Connection, export: Export, needs: Needs) -> bool:

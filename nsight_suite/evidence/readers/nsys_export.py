@@ -384,9 +384,8 @@ class ParquetExport:
             for name, kind in columns.items()
         )
         source = self._source(table, "file_row_number = true")
-        connection.execute(
-            f"CREATE OR REPLACE TEMP VIEW batch AS SELECT file_row_number AS row, {cells} FROM {source}"
-        )
+        select = f"SELECT file_row_number AS row, {cells} FROM {source}"
+        connection.execute(f"CREATE OR REPLACE TEMP VIEW batch AS {select}")
 
     def _odd(self, table: str, columns: Columns) -> int:
         """How many cells are no value of their column's type; columns of a type that always fits are not

@@ -6,7 +6,8 @@ python benchmarks/ingest.py --data FOLDER [--sizes 100000 1000000] [--rounds 3] 
 Exports that FOLDER lacks are made there (benchmarks/exports.py). Every measurement is a process of its own; the
 tools take turns inside each round, and medians are printed. Two times are told of ours: `command` is the whole
 process with Python's start, as of nsys; `work` is what it spends from opening the file to the last row of the
-answer.
+answer. A summary is asked for twice: in SQL that tells what nsys' own report tells, and by its name, which tells
+six percentiles as well, and of which a large run keeps what must be put in order.
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 # Run from the checkout, installed or not; so are the processes that it starts.
-_PATHS = (str(Path(__file__).parent), str(Path(__file__).parents[1]))
+_ROOT = Path(__file__).resolve().parents[1]
+_PATHS = (str(Path(__file__).parent), str(_ROOT))
 sys.path[:0] = _PATHS
 
 # What nsys' own cuda_gpu_kern_sum tells, with the exact median.
@@ -154,11 +156,14 @@ def _tasks(export: Path, run: Path, nsys: str | None, fast: str | None) -> Mappi
         tasks["nsys stats nvtx_gpu_proj_sum"] = stats("nvtx_gpu_proj_sum")
     if fast:
         tasks["projection, cold, [fast]"] = ask(export, PROJECTION, fast)
+    named = (_ROOT / "queries" / "common" / "kernel_summary.sql").read_text(encoding="utf-8")
     return tasks | {
         "kernel summary, cold": ask(export, SUMMARY),
+        "kernel summary (named), cold": ask(export, named),
         "projection, cold": ask(export, PROJECTION),
         "ingest": ingest,
         "kernel summary, cached": ask(run, SUMMARY),
+        "kernel summary (named), cached": ask(run, named),
         "projection, cached": ask(run, PROJECTION),
         "range path x kernel, cached": ask(run, BY_PATH),
     }

@@ -160,7 +160,7 @@ def _compare_rows(
     if not added and counts[0] == counts[1]:
         return
     lost = _beyond(connection, rebuilt, recorded)
-    for what in _told(names, added, lost)[:_MOST_ROWS]:
+    for what in _told(names, added, lost, source)[:_MOST_ROWS]:
         found.fail(label, what)
 
 
@@ -170,21 +170,21 @@ def _beyond(connection: Connection, one: str, other: str) -> list[Row]:
     return connection.execute(f"{sql} LIMIT {_MOST_PAIRED}").fetchall()
 
 
-def _told(names: Sequence[str], recorded: list[Row], rebuilt: list[Row]) -> list[str]:
+def _told(names: Sequence[str], recorded: list[Row], rebuilt: list[Row], source: str) -> list[str]:
     """Rows that differ, each with the row that it was most likely made of."""
     told, left = [], list(rebuilt)
     for row in recorded:
         other = min(left, key=lambda one: len(_differing(row, one)), default=None)
         if other is None or len(_differing(row, other)) > len(names) // 2:
-            told.append(f"a row that no report gives: {_row(names, row)}")
+            told.append(f"a row that nothing gives: {_row(names, row)}")
             continue
         left.remove(other)
         told += [
-            f"column {names[at]} is {_value(row[at])}, and the reports give {_value(other[at])}, in the row "
+            f"column {names[at]} is {_value(row[at])}, and {source} {_value(other[at])}, in the row "
             f"{_row(names, other)}"
             for at in _differing(row, other)
         ]
-    return told + [f"lacks a row that the reports give: {_row(names, row)}" for row in left]
+    return told + [f"lacks a row that {source}: {_row(names, row)}" for row in left]
 
 
 def _differing(one: Row, other: Row) -> list[int]:

@@ -121,6 +121,25 @@ def test_memcpy_bandwidth_leaves_out_copies_that_show_no_time() -> None:
     ]
 
 
+def test_more_bytes_than_can_be_counted_are_unknown_and_the_rest_is_told() -> None:
+    most = 2**63 - 1
+    found = ask(
+        "memcpy_summary",
+        memory_operation=[
+            copy("host-to-device", most, 0, 10),
+            copy("host-to-device", most, 20, 50),
+            # 10^12 bytes in 1 ns are 10^21 bytes a second.
+            copy("device-to-host", 10**12, 70, 71),
+        ],
+    )
+    assert columns(found, "direction copies bytes bytes_max total_ns bytes_per_second") == [
+        ("host-to-device", 2, None, most, 40, None),
+        ("device-to-host", 1, 10**12, 10**12, 1, None),
+    ]
+    (row,) = ask("memset_summary", memory_operation=[copy(None, most, 0, 10), copy(None, most, 20, 30)])
+    assert columns([row], "fills bytes total_ns bytes_per_second") == [(2, None, 20, None)]
+
+
 def test_memset_summary() -> None:
     fills = [copy(None, 100, 0, 10), copy(None, 300, 20, 40), copy("host-to-device", 9, 50, 60)]
     (row,) = ask("memset_summary", memory_operation=fills)

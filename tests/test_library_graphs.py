@@ -36,6 +36,23 @@ def test_graph_launches_by_node_as_a_whole_and_without_a_record() -> None:
     assert [bool(row["reason"]) for row in found] == [False, True, True]
 
 
+def test_a_replay_with_several_records_is_busy_while_any_of_them_runs() -> None:
+    # One launch, a record on each of two devices: 20 to 40 and 30 to 55 are 35 ns, and 65 to 70 are 5.
+    whole = {"pass": "r", "launch_id": 1, "graph_id": 1, "graph_exec_id": 7}
+    (row,) = ask(
+        "graph_launches",
+        launch=[launch(1, 0, 10, "graph")],
+        graph_run=[
+            {**whole, "device": 0, "start_ns": 20, "end_ns": 40},
+            {**whole, "device": 1, "start_ns": 30, "end_ns": 55},
+            {**whole, "device": 0, "start_ns": 65, "end_ns": 70},
+        ],
+    )
+    assert columns([row], "records graph_exec_id nodes kernels device_start_ns busy_ns span_ns") == [
+        ("whole graph", 7, None, None, 20, 40, 50)
+    ]
+
+
 def graphs(launches: int, covered: int) -> dict[str, list[dict[str, object]]]:
     return {
         "launch": [launch(i, 100 * i, 100 * i + 10, "graph") for i in range(launches)],

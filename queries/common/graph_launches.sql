@@ -25,17 +25,23 @@ WITH launched AS MATERIALIZED (
     UNION ALL
     SELECT pass, launch_id, kind, graph_node_id, start_ns, end_ns
     FROM memory_operation SEMI JOIN launched USING (pass, launch_id)
+    UNION ALL
+    SELECT pass, launch_id, 'graph', NULL, start_ns, end_ns
+    FROM graph_run SEMI JOIN launched USING (pass, launch_id)
 ), placed AS (
     SELECT
         *,
+        kind = 'graph' AS whole,
         max(end_ns) OVER (
-            PARTITION BY pass, launch_id ORDER BY start_ns, end_ns ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+            PARTITION BY pass, launch_id, kind = 'graph' ORDER BY start_ns, end_ns
+            ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
         ) AS ended_ns
     FROM work
-), by_node AS (
+), recorded AS (
     SELECT
         pass,
         launch_id,
+        whole,
         count(DISTINCT graph_node_id) AS nodes,
         count(*) FILTER (kind = 'kernel') AS kernels,
         count(*) FILTER (kind <> 'kernel') AS memory_operations,
@@ -44,17 +50,9 @@ WITH launched AS MATERIALIZED (
         -- What each adds to the union: its length past the end of all before it.
         sum(greatest(0, end_ns - greatest(start_ns, coalesce(ended_ns, start_ns)))) AS busy
     FROM placed
-    GROUP BY pass, launch_id
-), as_a_whole AS (
-    SELECT
-        pass,
-        launch_id,
-        min(graph_exec_id) AS graph_exec_id,
-        min(start_ns) AS first_ns,
-        max(end_ns) AS last_ns,
-        sum(end_ns - start_ns) AS busy
-    FROM graph_run
-    GROUP BY pass, launch_id
+    GROUP BY pass, launch_id, whole
+), ran AS (
+    SELECT pass, launch_id, min(graph_exec_id) AS graph_exec_id FROM graph_run GROUP BY pass, launch_id
 )
 SELECT
     l.pass,
@@ -71,7 +69,7 @@ SELECT
         WHEN w.launch_id IS NOT NULL THEN 'whole graph'
         ELSE 'none'
     END AS records,
-    w.graph_exec_id,
+    r.graph_exec_id,
     n.nodes,
     n.kernels,
     n.memory_operations,
@@ -85,7 +83,8 @@ SELECT
         ELSE 'no device record: traced as a whole without a record, lost, or not yet run when the capture ended'
     END AS reason
 FROM launched AS l
-LEFT JOIN by_node AS n ON n.pass = l.pass AND n.launch_id = l.launch_id
-LEFT JOIN as_a_whole AS w ON w.pass = l.pass AND w.launch_id = l.launch_id
+LEFT JOIN recorded AS n ON n.pass = l.pass AND n.launch_id = l.launch_id AND NOT n.whole
+LEFT JOIN recorded AS w ON w.pass = l.pass AND w.launch_id = l.launch_id AND w.whole
+LEFT JOIN ran AS r ON r.pass = l.pass AND r.launch_id = l.launch_id
 LEFT JOIN path AS p ON p.pass = l.pass AND p.path_id = l.path_id
 ORDER BY l.pass, l.start_ns, l.launch_id

@@ -15,6 +15,8 @@
 -- p50_ns            median duration in ns
 -- max_ns            longest in ns
 -- bytes_per_second  bytes over time of all copies with both; NULL when the clock shows no time
+--
+-- Of a damaged report that tells more bytes than 64 bits count, bytes or bytes_per_second are NULL.
 SELECT
     pass,
     device,
@@ -23,14 +25,14 @@ SELECT
     target_memory,
     count(*) AS copies,
     count(*) - count(end_ns - start_ns) AS untimed,
-    CAST(sum(bytes) AS BIGINT) AS bytes,
+    TRY_CAST(sum(bytes) AS BIGINT) AS bytes,
     min(bytes) AS bytes_min,
     quantile_cont(bytes, 0.5) AS bytes_p50,
     max(bytes) AS bytes_max,
     CAST(sum(end_ns - start_ns) AS BIGINT) AS total_ns,
     quantile_cont(end_ns - start_ns, 0.5) AS p50_ns,
     max(end_ns - start_ns) AS max_ns,
-    CAST(round(
+    TRY_CAST(round(
         1e9 * sum(bytes) FILTER (end_ns > start_ns)
         / nullif(sum(end_ns - start_ns) FILTER (bytes IS NOT NULL AND end_ns > start_ns), 0)
     ) AS BIGINT) AS bytes_per_second

@@ -6,7 +6,9 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -68,6 +70,42 @@ def test_11_banners_and_the_program_s_output_before_the_header(
 def test_11_output_without_a_line_end_before_the_header(connection: store.Connection, tmp_path: Path) -> None:
     read(connection, tmp_path, "progress 100%" + raw([READS], ["byte"], ["1"]))
     assert values(connection) == [1]
+
+
+@pytest.mark.parametrize("output", ["epoch 3 ... ", "loss,0.5,", 'say "hi', "50%\r"])
+def test_11_output_without_a_line_end_before_a_row(
+    connection: store.Connection, tmp_path: Path, output: str
+) -> None:
+    text = raw([READS], ["byte"], ["1"], ["2"])
+    read(connection, tmp_path, text.replace('"1","457"', f'{output}"1","457"'))
+    assert values(connection) == [1, 2]
+    assert codes(connection) == ["foreign-lines"]
+
+
+def test_11_output_without_a_line_end_before_the_units(connection: store.Connection, tmp_path: Path) -> None:
+    head, units, row = raw([READS], ["Kbyte"], ["1"]).splitlines(keepends=True)
+    read(connection, tmp_path, f"{head}done{units}{row}")
+    assert values(connection) == [1000]
+    assert codes(connection) == ["foreign-lines"]
+
+
+def test_11_numbers_of_the_program_are_no_launch(connection: store.Connection, tmp_path: Path) -> None:
+    """As many cells as the table has columns, and the right ones are digits."""
+    head, units, row = raw([READS], ["byte"], ["7"]).splitlines(keepends=True)
+    output = "1,2,3,4,5,6,7,8,9,10,11,12\n"
+    read(connection, tmp_path, head + units + output + row + output)
+    assert values(connection) == [7]
+    assert codes(connection) == ["foreign-lines"]
+
+
+def test_11_a_table_of_the_program_s_own_kernels_is_no_table_of_ncu(
+    connection: store.Connection, tmp_path: Path
+) -> None:
+    own = "ID,Kernel Name,time\n0,foo,3.2\n"
+    read(connection, tmp_path, own + raw([READS], ["byte"], ["7"]))
+    assert rows(connection, "SELECT workload_id, name, value FROM counter") == [(0, "saxpy", 7)]
+    assert rows(connection, "SELECT rows FROM report") == [1]
+    assert not ncu_csv.recognises(own)
 
 
 def test_11_output_between_and_after_the_rows_is_counted_and_swallows_none(
@@ -184,6 +222,15 @@ def test_11_files_saved_by_other_shells(connection: store.Connection, tmp_path: 
 
 
 # -- 13: units row ----------------------------------------------------------------------------------
+
+
+def test_11_what_another_shell_saved_tells_the_clocks_and_is_read_past_damage(
+    connection: store.Connection, tmp_path: Path
+) -> None:
+    whole = (BANNERS + raw([READS], ["byte"], ["1,024"])).encode("utf-16")
+    path = read(connection, tmp_path, whole + b"\x00\xd8\n\x00")
+    assert values(connection) == [1024]
+    assert ncu_csv.policies(path).clock_control == "none"
 
 
 def test_13_the_row_of_units_is_used(connection: store.Connection, tmp_path: Path) -> None:
@@ -379,6 +426,26 @@ def test_19_a_lone_byte_of_an_older_windows_parts_thousands(
     assert sorted(values(connection)) == [65.77, 67_112_192]
 
 
+def test_19_a_zero_before_the_comma_shows_that_decimals_follow(
+    connection: store.Connection, tmp_path: Path
+) -> None:
+    read(connection, tmp_path, raw([TIME], ["us"], ["0,125"], ["12,500"], ["-0,5"], ["1,024"]))
+    assert values(connection) == [125, 12_500, -500, 1024]
+
+
+def test_19_blanks_around_a_number_change_neither_sign_nor_size(
+    connection: store.Connection, tmp_path: Path
+) -> None:
+    printed = ["67 ", " 67", "\t-5", "\u00a0-5", "1e5\u00a0", "-1,234 ", "\u202f0.5\u202f"]
+    read(connection, tmp_path, raw([READS], ["byte"], *([text] for text in printed)))
+    assert values(connection) == [67, 67, -5, -5, 100_000, -1234, 0.5]
+
+
+def test_19_what_is_scaled_need_not_be_whole(connection: store.Connection, tmp_path: Path) -> None:
+    read(connection, tmp_path, raw(["launch__thread_count", TIME], ["Mthread", "us"], ["67.11", "1,234.50"]))
+    assert values(connection) == [1_234_500, 67_110_000]
+
+
 def test_19_what_can_only_be_whole_tells_the_format(connection: store.Connection, tmp_path: Path) -> None:
     """A grid has no 65.536 blocks: the point parts thousands, in the time too."""
     read(connection, tmp_path, raw(["launch__grid_size", TIME], ["", "ns"], ["65.536", "117.344"]))
@@ -542,6 +609,14 @@ def test_81_rows_longer_than_the_header_are_counted(connection: store.Connection
     assert "1 rows of ncu.csv" in rows(connection, "SELECT reason FROM finding")[0]
 
 
+@pytest.mark.parametrize("text", [raw([READS], ["byte"], ["1"]), details(["S", READS, "byte", "1"])])
+def test_81_every_row_may_end_with_a_comma(connection: store.Connection, tmp_path: Path, text: str) -> None:
+    head, *below = text.splitlines()
+    read(connection, tmp_path, "\n".join([head, *(f"{line}," for line in below), ""]))
+    assert values(connection) == [1]
+    assert codes(connection) == []
+
+
 def test_81_a_row_that_lost_a_cell_gives_no_shifted_value(connection: store.Connection, tmp_path: Path) -> None:
     lost = [*launch(1), READS, "byte", "4,096"]  # without its section
     text = details(["S", READS, "byte", "1"]) + text_of([*lost, ""], [*launch(2), "S", READS, "byte", "2"])
@@ -668,6 +743,38 @@ def test_instances_of_a_metric(
 def test_texts_with_brackets_have_no_instances(connection: store.Connection, tmp_path: Path, cell: str) -> None:
     read(connection, tmp_path, raw(["launch__kernel_name"], [""], [cell]))
     assert rows(connection, "SELECT instance, text FROM counter") == [(None, cell)]
+
+
+def test_what_is_too_long_is_cut(connection: store.Connection, tmp_path: Path) -> None:
+    """DuckDB takes no line of more than 2 MB and no JSON object of more than 16."""
+    many = "6" * 2_100_000
+    text = raw(["a__1.sum", "a__2.sum", READS], ["inst", "inst", "byte"], [f"6 (x: {many}; y: 4)", many, "7"])
+    name = f'"{"k" * 17_000_000}"'
+    read(connection, tmp_path, text.replace('"saxpy"', name))
+    found = rows(connection, "SELECT instance, value FROM counter ORDER BY metric, instance NULLS FIRST")
+    assert found == [(None, 6), ("x", None), ("y", 4), (None, None), (None, 7)]
+    assert rows(connection, "SELECT DISTINCT length(name) FROM counter") == [100_000]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        text_of([*LAUNCH, *SHAPE, f"a{'_' * 90_000}!", READS], [*launch(), "1", "2"]),
+        f"==WARNING== No kernels were profiled.\nAvailable Kernels:\n1. a{' ' * 90_000}b\n",
+        f"==ERROR== {'open ' * 20_000}\n",
+        text_of(
+            [*LAUNCH, PUSH_POP, READS],
+            [*launch()[:7], f'"d:{":a" * 20_000}:none:none:none:none:ASCII:x" ', "2"],
+        ),
+    ],
+    ids=["column", "kernels", "error", "range"],
+)
+def test_no_text_takes_long(connection: store.Connection, tmp_path: Path, text: str) -> None:
+    """Each took minutes by patterns that can be matched in many ways."""
+    started = time.process_time()
+    with suppress(BadReport):
+        read(connection, tmp_path, text)
+    assert time.process_time() - started < 10
 
 
 # -- graphs, policies -------------------------------------------------------------------------------

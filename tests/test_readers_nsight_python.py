@@ -133,6 +133,12 @@ def test_machine_and_what_users_collected_stay_outside(connection: store.Connect
     assert "model" in every
 
 
+def test_numbers_beyond_all_bounds_are_told(connection: store.Connection, tmp_path: Path) -> None:
+    read(connection, tmp_path, HEADER, row(AvgValue="1e999", NumRuns="9" * 5000))
+    found = "SELECT value, runs, reason FROM measurement WHERE statistic = 'mean'"
+    assert rows(connection, found) == [(None, None, "'1e999' is too large")]
+
+
 def test_rows_that_were_cut_are_told(connection: store.Connection, tmp_path: Path) -> None:
     read(connection, tmp_path, HEADER, row(), row()[:7])
     assert rows(connection, "SELECT rows, complete FROM report") == [(1, False)]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 from nsight_suite.evidence.paths import without_paths
 from nsight_suite.evidence.readers import units
+from nsight_suite.evidence.readers.workloads import LONGEST_CELL
 from nsight_suite.evidence.store import Connection, insert_rows
 
 
@@ -33,9 +35,14 @@ def insert_advice(connection: Connection, pass_name: str, advice: Iterable[Advic
                 "section": one.section or None,
                 "rule": one.rule or None,
                 "kind": one.kind or None,
-                "text": without_paths(one.text),
-                "estimated_speedup": None if (number := units.number(one.speedup)) is None else float(number),
+                "text": without_paths(one.text[:LONGEST_CELL]),
+                "estimated_speedup": _finite(one.speedup),
             }
             for one in advice
         ),
     )
+
+
+def _finite(printed: str) -> float | None:
+    number = units.number(printed)
+    return float(number) if number is not None and math.isfinite(float(number)) else None

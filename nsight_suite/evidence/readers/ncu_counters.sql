@@ -96,11 +96,11 @@ FROM (
             reason,
             CASE
                 WHEN plain THEN 0
-                ELSE coalesce(TRY_CAST(regexp_extract(text, '[eE]([+-]?[0-9]+)\s*$', 1) AS INTEGER), 0)
+                ELSE coalesce(TRY_CAST(regexp_extract(text, '[eE]([+-]?[0-9]+)[^0-9]*$', 1) AS INTEGER), 0)
             END - decimals AS own_exponent,
             CASE
-                WHEN plain THEN replace(replace(text, ',', ''), '.', '')
-                ELSE CASE WHEN starts_with(ltrim(text), '-') THEN '-' ELSE '' END
+                WHEN plain THEN ncu_trimmed(replace(replace(text, ',', ''), '.', ''))
+                ELSE CASE WHEN regexp_matches(text, '^[^0-9]*-') THEN '-' ELSE '' END
                     || regexp_replace(split_part(split_part(text, 'e', 1), 'E', 1), '[^0-9]', '', 'g')
             END AS digits
         FROM ncu_cell

@@ -15,7 +15,7 @@ from pathlib import Path
 from nsight_suite.errors import BadReport
 from nsight_suite.evidence.notes import note_doubts, note_report
 from nsight_suite.evidence.readers.ncu_advice import insert_advice
-from nsight_suite.evidence.readers.ncu_page import Kind, header_of, lines_of, parse, texts_of
+from nsight_suite.evidence.readers.ncu_page import Kind, encoding_of, header_of, lines_of, parse, texts_of
 from nsight_suite.evidence.readers.ncu_settings import UNKNOWN, Identity, Policies
 from nsight_suite.evidence.readers.ncu_table import Reading
 from nsight_suite.evidence.readers.workloads import Cells
@@ -23,7 +23,7 @@ from nsight_suite.evidence.store import Connection
 
 __all__ = ["Kind", "identity", "parse", "policies", "read", "recognises"]
 
-_UNLOCKED_CLOCKS = b"Running with unmodified GPU clocks"
+_UNLOCKED_CLOCKS = "Running with unmodified GPU clocks"
 _FIRST_ROWS = 5000
 _TELLS_NOTHING = frozenset({"", "127.0.0.1", "localhost", "::1"})
 
@@ -63,7 +63,7 @@ def recognises(text_head: str) -> bool:
 def policies(path: Path) -> Policies:
     """How the counters were taken, as far as the file tells: ncu warns when it leaves the clocks alone."""
     unlocked = _contains(path, _UNLOCKED_CLOCKS)
-    whole_graphs = _contains(path, b"launch__graph_") and any(_is_graph(row) for row in _rows(path))
+    whole_graphs = _contains(path, "launch__graph_") and any(_is_graph(row) for row in _rows(path))
     return Policies(UNKNOWN, "none" if unlocked else UNKNOWN, "graph" if whole_graphs else UNKNOWN)
 
 
@@ -83,8 +83,8 @@ def identity(path: Path) -> Identity:
 
 def _is_graph(row: Mapping[str, str]) -> bool:
     exec_id = row.get("launch__graph_exec_cuda_id", "")
-    if exec_id.isdecimal():
-        return int(exec_id) > 0
+    if exec_id.isascii() and exec_id.isdecimal():
+        return bool(exec_id.strip("0"))
     return row["Kernel Name"] == "graph" and row.get("launch__graph_contains_device_launch", "") != ""
 
 
@@ -97,8 +97,8 @@ def _rows(path: Path) -> Iterator[Mapping[str, str]]:
             yield dict(zip(header, line.cells, strict=True))
 
 
-def _contains(path: Path, needle: bytes) -> bool:
+def _contains(path: Path, needle: str) -> bool:
     if not path.stat().st_size:
         return False
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
-        return content.find(needle) >= 0
+        return content.find(needle.encode(encoding_of(content[:2]))) >= 0

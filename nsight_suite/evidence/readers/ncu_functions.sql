@@ -11,3 +11,7 @@ CREATE OR REPLACE TEMP MACRO ncu_whole(text) AS
 
 CREATE OR REPLACE TEMP MACRO ncu_finite(text) AS
     CASE WHEN isfinite(TRY_CAST(text AS DOUBLE)) THEN TRY_CAST(text AS DOUBLE) END;
+
+-- Without the blanks that may stand around a number.
+CREATE OR REPLACE TEMP MACRO ncu_trimmed(text) AS
+    trim(text, ' ' || chr(9) || chr(10) || chr(13) || chr(160) || chr(8199) || chr(8201) || chr(8239));

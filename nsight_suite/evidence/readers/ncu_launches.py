@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-_MOST_WORKLOADS_ID = 10**18
+_LONGEST_ID = 18
 # ID, process ID, name, grid, block.
 Key = tuple[str, ...]
 
@@ -60,17 +60,17 @@ class Launches:
             launch.kinds.add(self._kind)
         else:
             self.repeated += bool(alike)
-            launch = _Launch(self._number(int(key[0])), self._process(key), {self._kind})
+            launch = _Launch(self._number(key[0]), self._process(key), {self._kind})
             alike.append(launch)
         self._of_table[key] = launch
         self._processes_of_table.setdefault(key[1], launch.process)
         self._table_of_id.setdefault(key[:2], self._table)
         return launch.number, launch.process
 
-    def _number(self, printed: int) -> int:
+    def _number(self, printed: str) -> int:
         """The printed ID where it is free; other processes, or a table of another run, may repeat it."""
-        number = printed
-        if number > _MOST_WORKLOADS_ID or number in self._numbers:
+        number = int(printed) if len(printed) <= _LONGEST_ID else self._highest + 1
+        if number in self._numbers:
             number = self._highest + 1
         self._numbers.add(number)
         self._highest = max(self._highest, number)

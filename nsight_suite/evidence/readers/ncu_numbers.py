@@ -4,7 +4,8 @@ ncu prints 67,112,192 and 1,398,170.67 by default; under another locale the same
 1.398.170,67, or have spaces or apostrophes in them. One cell alone ("117.344") does not tell.
 
 A number is looked at as its *shape*, the text with every digit as 0: a file of a million numbers has some
-hundred shapes. What remains to be known of a shape is how many of its digits are decimals.
+hundred shapes. What remains to be known of a shape is how many of its digits are decimals. A zero alone before
+a separator keeps a sign of its own, as it shows that decimals follow: no thousands are printed as 0,125.
 """
 
 from __future__ import annotations
@@ -16,6 +17,11 @@ from dataclasses import dataclass
 _SPACES = "[ \u00a0\u2007\u2009\u202f]"
 _APOSTROPHES = "['\u2019]"
 _DIGITS = str.maketrans("123456789", "000000000")
+# Stands between the texts whose shapes are made at once, and for a zero alone: neither is ever printed.
+BETWEEN, ZERO = "\x1f", "\x1e"
+_ZERO_ALONE = re.compile(rf"(^|[{BETWEEN}+-])0(?=[.,])")
+# What may stand around a number. The queries beside this module trim the same.
+_BLANK = " \t\r\n\u00a0\u2007\u2009\u202f"
 _EXPONENT = r"(?:[eE][+-]?0{1,3})?"
 
 
@@ -44,7 +50,7 @@ def _format(name: str, thousands: str, decimal: str) -> Format:
     groups = rf"0{{1,3}}(?:(?P<mark>{thousands})000)(?:(?P=mark)000)*"
     if thousands == ",":  # in India groups of two stand above the last group of three
         groups += "|0{1,2}(?:,00)+,000"
-    whole = rf"(?:{groups}|0+)(?:{decimal}(?P<decimals>0*))?|{decimal}(?P<only>0+)"
+    whole = rf"(?:{groups}|0+|{ZERO})(?:{decimal}(?P<decimals>0*))?|{decimal}(?P<only>0+)"
     return Format(name, re.compile(rf"[+-]?(?:{whole}){_EXPONENT}"))
 
 
@@ -64,7 +70,12 @@ def shape(text: str) -> str:
     >>> shape(" 67,112.5 ")
     '00,000.0'
     """
-    return text.strip().translate(_DIGITS)
+    return shapes(text.strip(_BLANK))
+
+
+def shapes(texts: str) -> str:
+    """The shapes of texts with BETWEEN between them; one with blanks around it has no shape of a number then."""
+    return _ZERO_ALONE.sub(rf"\1{ZERO}", texts).translate(_DIGITS)
 
 
 def is_evidence(shape: str) -> bool:

@@ -13,14 +13,8 @@ from nsight_suite.protocol import DOMAIN
 
 DEFAULT_DOMAIN = "<default domain>"
 _ENTRY = re.compile(r'"(.*?)"(?=\s+"|\s*$)', re.DOTALL)
-# Domains and names may hold colons. A message repeats the name, which shows where the domain ends; without a
-# message a domain has no colons.
-_WITH_MESSAGE = re.compile(
-    r"(?P<domain>.*?):(?P<name>.*):[^:]*:(?P<payload>[^:]*):[^:]*:[^:]*:[^:]*:(?P=name)", re.DOTALL
-)
-_WITHOUT = re.compile(
-    r"(?P<domain>[^:]*):(?P<name>.*):[^:]*:(?P<payload>[^:]*):[^:]*:[^:]*:[^:]*:[^:]*", re.DOTALL
-)
+# Behind the name: type and value of the payload, type and value of the color, type of the message, the message.
+_BEHIND_NAME = 6
 
 
 @dataclass(frozen=True)
@@ -34,8 +28,30 @@ class Range:
 
 def ranges(cell: str) -> list[Range]:
     """The ranges that a cell lists, in its order."""
-    matches = (_WITH_MESSAGE.fullmatch(text) or _WITHOUT.fullmatch(text) for text in _ENTRY.findall(cell))
-    return [Range(match["domain"], match["name"], _integer(match["payload"])) for match in matches if match]
+    return [found for text in _ENTRY.findall(cell) if (found := _range(text)) is not None]
+
+
+def _range(entry: str) -> Range | None:
+    """The range of one entry; None for what is none.
+
+    Domains and names may hold colons. A message repeats the name, which shows where the domain ends; without a
+    message a domain has no colons.
+    """
+    parts = entry.split(":")
+    # Name and message have as many parts; between them stand those of payload, color and the message's type.
+    for domain in range(1, len(parts) - _BEHIND_NAME):
+        count, odd = divmod(len(parts) - domain - _BEHIND_NAME + 1, 2)
+        message = len(parts) - count
+        behind = domain + count
+        if not odd and parts[domain] == parts[message] and parts[domain:behind] == parts[message:]:
+            return _told(parts, domain, behind)
+    behind = len(parts) - _BEHIND_NAME
+    return _told(parts, 1, behind) if behind > 1 else None
+
+
+def _told(parts: list[str], name: int, behind: int) -> Range:
+    """The range whose name stands in these parts."""
+    return Range(":".join(parts[:name]), ":".join(parts[name:behind]), _integer(parts[behind + 1]))
 
 
 def start_end_ranges(cell: str) -> list[Range]:

@@ -12,14 +12,18 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 
 from nsight_suite.evidence.readers.ncu_refusals import refusal, summary
 
 _SUMMARY = ("Minimum", "Maximum", "Average")
+_OF_NCU = frozenset({"Process ID", "Metric Name", "Metric Value"})
 _LONGEST_ROW = 50  # lines; a range's name or a rule's text may hold line ends
 _STARTS_A_NUMBER = frozenset("0123456789+-.")
 _ROW_START = re.compile(r'"?[0-9]+"?,')
+_ROW_INSIDE = re.compile(r'"[0-9]*","')
+_MOST_TRIES = 10
 
 
 class Kind(Enum):
@@ -37,9 +41,13 @@ class Kind(Enum):
 
 @dataclass(frozen=True)
 class Header:
-    """The names of a table's columns, and where those are that a row is known by."""
+    """The names of a table's columns, and where those are that a row is known by.
+
+    `quoted`: the names are in quotes, so a kernel's name is too.
+    """
 
     names: tuple[str, ...]
+    quoted: bool = False
 
     @cached_property
     def at(self) -> dict[str, int]:
@@ -97,13 +105,16 @@ def texts_of(path: Path) -> Iterator[str]:
     """The lines of a file with their ends, in whatever encoding a shell has saved ncu's output."""
     with path.open("rb") as file:
         mark = file.read(2)
-    encoding = "utf-16" if mark in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
-    with path.open(encoding=encoding, errors="surrogateescape", newline="\n") as file:
-        try:
-            for line in file:
-                yield line if line.isascii() and "\0" not in line else _legible(line)
-        except UnicodeError:
-            yield "\ufffd"  # half a character of UTF-16: the file is cut off
+    is_wide = encoding_of(mark) != "utf-8"
+    encoding, errors = ("utf-16", "replace") if is_wide else ("utf-8-sig", "surrogateescape")
+    with path.open(encoding=encoding, errors=errors, newline="\n") as file:
+        for line in file:
+            yield line if line.isascii() and "\0" not in line else _legible(line)
+
+
+def encoding_of(mark: bytes) -> str:
+    """What a file that begins with these two bytes is written in: some shells save all output as UTF-16."""
+    return {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}.get(mark, "utf-8")
 
 
 def _legible(line: str) -> str:
@@ -119,11 +130,11 @@ def lines_of(texts: Iterable[str]) -> Iterator[Line]:
     while (raw := source.take()) is not None:
         text = raw.rstrip("\r\n")
         if names := header_of(text):
-            header, below_header = Header(tuple(names)), True
+            header, below_header = Header(tuple(names), '"Kernel Name"' in text), True
             yield Line(Kind.HEADER, names, text)
         elif not header.names or not text.strip() or text.startswith("=="):
             yield Line(Kind.SKIPPED, [], text)
-        elif header.is_summary:
+        elif header.is_summary or (header.quoted and '"' not in text):
             yield Line(Kind.FOREIGN, [], text)
         else:
             line = _line(source, raw, header, below_header)
@@ -155,10 +166,15 @@ def _line(source: _Source, raw: str, header: Header, below_header: bool) -> Line
     text, count = raw.rstrip("\r\n"), len(header.names)
     row = cells(text, count)
     ended = raw.endswith("\n")
+    if row is not None and len(row) == count + 1 and text.endswith(","):
+        row.pop()  # some versions end every row with a comma
     if row is not None and below_header and _is_units(row, header) and (ended or not source.is_empty()):
         return Line(Kind.UNITS, row, text)
     if row is None and _ROW_START.match(text):
         row, text = _joined(source, raw, header)
+    if begin := _glued(text, header, below_header) if row is None or not header.fits(row) else 0:
+        source.put_back([raw[begin:]])
+        return Line(Kind.FOREIGN, [], text[:begin])
     # Without its line end, only a closing quote shows that a last value is whole.
     if row is not None and header.fits(row) and (ended or text.endswith('"') or not source.is_empty()):
         return Line(Kind.ROW, row + [""] * (count - len(row)), text)
@@ -166,6 +182,17 @@ def _line(source: _Source, raw: str, header: Header, below_header: bool) -> Line
     if source.is_empty() and (not ended or row is None or (numbered and len(row) < count)):
         return Line(Kind.CUT, [], text)
     return Line(Kind.FOREIGN, row if row is not None and numbered and len(row) > count // 2 else [], text)
+
+
+def _glued(text: str, header: Header, below_header: bool) -> int:
+    """Where a row, or the row of units, begins behind what the program printed without a line end; else 0."""
+    if not header.quoted or _ROW_START.match(text):
+        return 0
+    for match in islice(_ROW_INSIDE.finditer(text), _MOST_TRIES):
+        row = cells(text[match.start() :], len(header.names))
+        if row is not None and (header.fits(row) or (below_header and _is_units(row, header))):
+            return match.start()
+    return 0
 
 
 def _is_units(row: list[str], header: Header) -> bool:
@@ -223,9 +250,16 @@ def header_of(line: str) -> list[str]:
         if start < 0:
             continue
         names = [name.strip() for name in cells(line[start:].strip()) or []]
-        if "Kernel Name" in names and ("ID" in names or Header(tuple(names)).is_summary):
+        if "Kernel Name" in names and (
+            Header(tuple(names)).is_summary or ("ID" in names and _is_of_ncu(names))
+        ):
             return names
     return []
+
+
+def _is_of_ncu(names: list[str]) -> bool:
+    """Whether a table is one of ncu: a program may print a table of its own kernels."""
+    return not _OF_NCU.isdisjoint(names) or any("__" in name for name in names)
 
 
 def parse(text: str, name: str) -> Page:

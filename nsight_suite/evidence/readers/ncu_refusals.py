@@ -10,7 +10,7 @@ from nsight_suite.errors import BadReport
 from nsight_suite.evidence.paths import without_paths
 
 EXPORT = "ncu --import R.ncu-rep --csv --page raw --print-units base"
-_AVAILABLE = re.compile(r"^[ \t]*[0-9]+\.[ \t]+(\S.*?)[ \t\r]*$", re.MULTILINE)
+_AVAILABLE = re.compile(r"^[ \t]*[0-9]+\.[ \t]+(\S.*)$", re.MULTILINE)
 _KNOWN_COLUMNS = frozenset(
     {
         "ID",
@@ -36,6 +36,8 @@ _FAILURES = (
     ("created in a newer", "this ncu is too old for the report"),
     ("Failed to load report file", "ncu could not load the report"),
 )
+# What kind an error is of stands at its beginning.
+_LONGEST_ERROR = 1000
 # Codes stand in the drivers' and the tool's own headers, so they tell nothing of who ran what.
 _CODE = re.compile(r"\b(ERR_NV[A-Z]+|(CUDA_ERROR|CUDBG|NVPA_STATUS|NVPW|CUPTI_ERROR)_[A-Z_]+)\b")
 _ERRORS = tuple(
@@ -124,6 +126,7 @@ def tool_errors(text: str) -> list[str]:
 
 def _kind(line: str) -> str | None:
     """The kind of an error of ncu, with its code; None when it is not known."""
+    line = line[:_LONGEST_ERROR]
     if code := _CODE.search(line):
         return code[0]
     for pattern, kind in _ERRORS:
@@ -149,7 +152,7 @@ def summary(name: str) -> BadReport:
 
 def _available(text: str) -> list[str]:
     _, heading, block = text.partition("Available Kernels:")
-    return [without_paths(name) for name in _AVAILABLE.findall(block)[:20]] if heading else []
+    return [without_paths(name.rstrip()) for name in _AVAILABLE.findall(block)[:20]] if heading else []
 
 
 def _other_page(text: str, name: str) -> BadReport | None:

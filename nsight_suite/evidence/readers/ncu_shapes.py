@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from nsight_suite.evidence.readers import ncu_numbers
+from nsight_suite.evidence.readers import ncu_numbers, units
 
 # Numbers that can only be whole show which number format a file has.
 _WHOLE = re.compile(
@@ -15,7 +15,6 @@ _WHOLE = re.compile(
 # A longer text is no number, and has no shape.
 _LONGEST_NUMBER = 64
 _NONE = -1
-_BETWEEN = "\x1f"
 
 
 @dataclass
@@ -36,7 +35,8 @@ class Shapes:
     def begin_metric(self, number: int, name: str, unit: str | None) -> None:
         """Tell of the metric that a number stands for."""
         self._has_unit[number] = bool(unit)
-        self._is_whole[number] = _WHOLE.fullmatch(name) is not None
+        scaled = unit is not None and ((known := units.scale(unit)) is None or known.exponent != 0)
+        self._is_whole[number] = not scaled and _WHOLE.fullmatch(name) is not None
 
     def of(self, metric: int, text: str) -> int:
         """The number of a text's shape; -1 when it is too long to have one."""
@@ -51,7 +51,7 @@ class Shapes:
 
     def of_row(self, metrics: Sequence[int], texts: Sequence[str]) -> list[int]:
         """The numbers of a whole row: what `of` gives of each, faster."""
-        shapes = ncu_numbers.shape(_BETWEEN.join(texts) + _BETWEEN).split(_BETWEEN)[:-1]
+        shapes = ncu_numbers.shapes(ncu_numbers.BETWEEN.join(texts)).split(ncu_numbers.BETWEEN)
         if len(shapes) != len(texts) or max(map(len, texts), default=0) > _LONGEST_NUMBER:
             return [self.of(metric, text) for metric, text in zip(metrics, texts, strict=True)]
         numbers, has_unit, is_whole = self.numbers, self._has_unit, self._is_whole

@@ -19,7 +19,7 @@ from nsight_suite.evidence.readers.ncu_refusals import (
     summary,
     tool_errors,
 )
-from nsight_suite.evidence.readers.workloads import Cells, Metric, Workload, wanted
+from nsight_suite.evidence.readers.workloads import LONGEST_CELL, Cells, Metric, Workload, wanted
 
 _IDENTITY = ("ID", "Process ID", "Kernel Name", "Grid Size", "Block Size")
 _LABELS = ("Section Name", "Body Item Label", "Metric Name", "Metric Unit")
@@ -36,8 +36,10 @@ _FACTS = frozenset(
 )
 _RANGES = ("Push/Pop_Range", "Start/Stop_Range")
 _COMMAND_LINE_SECTION = "Command line profiler metrics"
-_METRIC_NAME = re.compile(r"[A-Za-z][\w.:]*_[\w.:]*")
-_LABEL_AND_NAME = re.compile(r".* \((?P<name>[A-Za-z][\w.:]*_[\w.:]*)\)", re.DOTALL)
+# Up to the first underscore, then the rest: told in one way only, so that no long name takes long.
+_NAME = r"[A-Za-z](?:[^\W_]|[.:])*_[\w.:]*"
+_METRIC_NAME = re.compile(_NAME)
+_LABEL_AND_NAME = re.compile(rf".* \((?P<name>{_NAME})\)", re.DOTALL)
 # How much of the text around the table is kept for messages.
 _KEPT_TEXT = 200_000
 
@@ -56,6 +58,7 @@ class Reading:
     unknown: set[str] = field(default_factory=set)
     _header: Header = field(default_factory=lambda: Header(()))
     _headers: int = 0
+    _ranges: list[int | None] = field(default_factory=list)
     _columns: list[int] = field(default_factory=list)
     _metrics_of_columns: list[int] = field(default_factory=list)
     _metrics_of_labels: dict[tuple[str, ...], int] = field(default_factory=dict)
@@ -93,6 +96,9 @@ class Reading:
 
     def _begin_table(self, names: list[str]) -> None:
         self._header, self._last = Header(tuple(names)), None
+        self._ranges = [
+            next((column for column, name in enumerate(names) if part in name), None) for part in _RANGES
+        ]
         self._headers += 1
         self._metrics_of_labels = {}
         self._known.begin_table("details" if self._header.is_long else "raw")
@@ -161,21 +167,18 @@ class Reading:
         number, process = self._known.place(key)
         if number in self.cells.workloads:
             return self.cells.workloads[number]
-        names = self._header.names
-        push_pop, start_end = (
-            next((row[index] for index, name in enumerate(names) if part in name), "") for part in _RANGES
-        )
+        push_pop, start_end = (row[column] if column is not None else "" for column in self._ranges)
         around = innermost(ranges(push_pop), start_end_ranges(start_end))
         return Workload(
             workload_id=number,
-            name=row[self._header.at["Kernel Name"]],
+            name=row[self._header.at["Kernel Name"]][:LONGEST_CELL],
             process=process,
             device=_integer(self._cell(row, "Device")),
             context=_integer(self._cell(row, "Context")),
             stream=_integer(self._cell(row, "Stream")),
             grid=_dimensions(key[3]),
             block=_dimensions(key[4]),
-            range_name=around.name if around else None,
+            range_name=around.name[:LONGEST_CELL] if around else None,
             invocation=around.payload if around else None,
         )
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from nsight_suite.evidence.readers.workloads import Metric, Workload
 
 # A shape whose digits stay when these two are taken out.
-_PLAIN = re.compile("[0.,]+")
+_PLAIN = re.compile(f"[0{ncu_numbers.ZERO}.,]+")
 _WORKLOAD = {
     **dict.fromkeys(
         ("workload_id", "process", "device", "context", "stream", "invocation", "ordinal"), "BIGINT"
@@ -116,7 +116,7 @@ def _read_shapes(connection: Connection, source: Source) -> Iterator[Doubt]:
     rows = (
         {
             "shape_id": shapes.numbers[shape],
-            "plain": _PLAIN.fullmatch(shape) is not None and shape.isascii(),
+            "plain": _PLAIN.fullmatch(shape) is not None,
             **asdict(reading),
         }
         for shape, reading in readings.items()

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import csv
 import json
+import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
@@ -96,7 +98,7 @@ def _measurements(
             "kernel": row.get("Kernel") or None,
             "metric": row["Metric"],
             "statistic": f"{statistic}, as a ratio to {row['Normalized']}" if is_ratio else statistic,
-            "runs": int(runs) if (runs := row.get("NumRuns", "")).isdecimal() else None,
+            "runs": int(runs) if re.fullmatch("[0-9]{1,18}", runs := row.get("NumRuns", "")) else None,
             "original": row[column],
             **_value(row[column], unit, is_number=bool(unit) or is_ratio),
         }
@@ -114,7 +116,10 @@ def _value(text: str, unit: str, *, is_number: bool) -> dict[str, object]:
     scale = units.scale(unit)
     if scale is None:
         return {"reason": f"the unit '{unit}' is not known"}
-    return {"value": float(number * Decimal(10) ** scale.exponent), "unit": scale.base if is_number else None}
+    value = float(number * Decimal(10) ** scale.exponent)
+    if not math.isfinite(value):
+        return {"reason": f"'{text}' is too large"}
+    return {"value": value, "unit": scale.base if is_number else None}
 
 
 def _doubts(name: str, found: Sequence[Mapping[str, object]], broken: int) -> Iterator[Doubt]:

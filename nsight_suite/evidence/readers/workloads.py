@@ -24,7 +24,8 @@ from nsight_suite.evidence.store import Connection
 
 # What every report is asked for besides the protocol's metrics: how the workload was launched and replayed.
 _ALWAYS = ("launch__", "profiler__replayer_passes")
-_LONGEST_CELL = 100_000
+# What is printed in one cell, and every name, is kept up to this length.
+LONGEST_CELL = 100_000
 # A file of cells is in memory at once, with what becomes of them.
 _CELLS_OF_FILE = 400_000
 _BYTES_OF_FILE = 32 << 20
@@ -94,6 +95,9 @@ class Cells:
 
     def metric(self, metric: Metric) -> int:
         """The number that stands for a metric in `add`."""
+        if max(len(metric.name), len(metric.unit or ""), len(metric.section or "")) > LONGEST_CELL:
+            section = metric.section and metric.section[:LONGEST_CELL]
+            metric = Metric(metric.name[:LONGEST_CELL], metric.unit and metric.unit[:LONGEST_CELL], section)
         number = self._metrics.setdefault(metric, len(self._metrics))
         if number == len(self._metrics) - 1:
             self._shapes.begin_metric(number, metric.name, metric.unit)
@@ -110,18 +114,19 @@ class Cells:
         for metric, text in cells:
             position += 1
             if text.endswith(")") and (several := instances(text)):
-                aggregate = several.aggregate
+                aggregate = several.aggregate[:LONGEST_CELL]
                 write((number, metric, shape_of(metric, aggregate), position, "", aggregate))
                 for name, value in several.values:
-                    write((number, metric, shape_of(metric, value), position, name, value))
+                    cut = value[:LONGEST_CELL]
+                    write((number, metric, shape_of(metric, cut), position, name[:LONGEST_CELL], cut))
             else:
-                write((number, metric, shape_of(metric, text), position, "", text[:_LONGEST_CELL]))
+                write((number, metric, shape_of(metric, text), position, "", text[:LONGEST_CELL]))
         self._position = position
 
     def add_row(self, workload: Workload, metrics: Sequence[int], texts: Sequence[str]) -> None:
         """Take a workload with a cell of each of these metrics: what `add` does, faster."""
         number, count = workload.workload_id, len(metrics)
-        if number in self.workloads or len("".join(texts)) > _LONGEST_CELL or _ends_a_list(texts):
+        if number in self.workloads or len("".join(texts)) > LONGEST_CELL or _ends_a_list(texts):
             self.add(workload, zip(metrics, texts, strict=True))
             return
         self.workloads[number] = workload

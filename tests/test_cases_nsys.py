@@ -569,6 +569,58 @@ def test_45_no_names_at_all(path: Path) -> None:
     assert [code for code in report.findings() if "string" in code] == ["no-string-table"]
 
 
+def test_45_a_number_that_stands_for_two_names_doubles_no_kernel(path: Path) -> None:
+    """nsys writes each number once; an export that was put together from others may not."""
+    make_export(
+        path,
+        api=[Call("cudaLaunchKernel_v7000", 1, 2, 1)],
+        kernels=[Kernel("k", 10, 20, 1), Kernel("k", 30, 45, 1)],
+        nvtx=[Range(None, 0, 5, registered=1000)],
+        strings={1000: "step"},
+        more={
+            "CUPTI_ACTIVITY_KIND_MEMCPY": [{"start": 50, "end": 60, "correlationId": 1, "copyKind": 1}],
+            "ENUM_CUDA_MEMCPY_OPER": [{"id": 1, "label": "Host-to-Device"}, {"id": 1, "label": "Other"}],
+        },
+    )
+    change(
+        path,
+        "ALTER TABLE StringIds RENAME TO once",
+        "CREATE TABLE StringIds AS SELECT CAST(id AS INTEGER) AS id, value FROM once",
+        "INSERT INTO StringIds SELECT id, value || ' too' FROM once UNION ALL SELECT id, value FROM once",
+    )
+    report = Asked(path)
+    assert report.table("kernel_summary", "kernel kernels total_ns") == [("k", 2, 25)]
+    assert [(row["kernel"], row["kernels"]) for row in at_once(path, "kernel_summary")] == [("k", 2)]
+    assert report.table("range_projection", "range kernels") == [("step", 2)]
+    assert [(row["range"], row["kernels"]) for row in at_once(path, "range_projection")] == [("step", 2)]
+    assert report.sql("SELECT count(*) FROM launch UNION ALL SELECT count(*) FROM memory_operation") == [1, 1]
+    assert "3 numbers" in report.findings()["ambiguous-names"]
+
+
+def test_07_calls_that_share_a_correlation_id_are_told(path: Path) -> None:
+    make_export(
+        path,
+        api=[Call("cudaLaunchKernel_v7000", 10, 20, 5), Call("cudaLaunchKernel_v7000", 50, 60, 5)],
+        kernels=[Kernel("k", 70, 80, 5)],
+        nvtx=[Range("a", 0, 30), Range("b", 40, 65)],
+    )
+    report = Asked(path)
+    assert report.table("kernel_by_range", "range kernels") == [("a", 1), ("<outside every range>", 0)]
+    assert "so 1 times a kernel" in report.findings()["repeated-correlation-id"]
+
+
+def test_47_ids_of_machines_with_the_highest_bit_are_negative(path: Path) -> None:
+    """All 64 bits of a globalTid are in use where machines have large numbers; SQLite tells it as signed."""
+    make_export(path, api=[Call("cudaLaunchKernel_v7000", 1, 2, 1)], kernels=[Kernel("k", 3, 4, 1)], nvtx=[])
+    machine = -(1 << 63) + (945961 << 24)
+    change(
+        path,
+        f"UPDATE CUPTI_ACTIVITY_KIND_RUNTIME SET globalTid = {machine + 77}",
+        f"UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET globalPid = {machine}",
+    )
+    assert Asked(path).table("processes", "pid launches kernels") == [(945961, 1, 1)]
+
+
 def test_47_process_and_thread_ids_are_whole_numbers(path: Path) -> None:
     make_export(path, api=[Call(LAUNCH, 1, 2, 1)], kernels=[Kernel("k", 5, 9, 1)])
     change(
@@ -598,6 +650,13 @@ def test_92_the_highest_version_of_a_table_and_no_other_table(path: Path) -> Non
     assert "cupti_activity_kind_kernel_v10" in report.findings()["versioned-table"]
     assert report.rows("memcpy_summary") == []
     assert [(row["kernel"], row["kernels"]) for row in at_once(path, "kernel_summary")] == [("new", 4)]
+
+
+def test_92_strings_are_found_in_a_version_of_their_table(path: Path) -> None:
+    make_export(path, kernels=[Kernel("k", 10, 20, None)])
+    report = Asked(change(path, "ALTER TABLE StringIds RENAME TO StringIds_V2"))
+    assert report.table("kernel_summary", "kernel") == ["k"]
+    assert report.findings()["versioned-table"].startswith("StringIds is not there")
 
 
 def test_92_the_plain_name_comes_before_any_version(path: Path) -> None:

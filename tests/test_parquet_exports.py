@@ -91,6 +91,29 @@ def test_numbers_of_any_type_are_numbers(tmp_path: Path, kind: str) -> None:
     assert report.findings() == {}
 
 
+def test_texts_that_their_writer_calls_bytes_are_texts(tmp_path: Path) -> None:
+    """In a folder whose name looks like a column of its own."""
+    kinds = {"value": "BLOB", "text": "BLOB"}
+    folder = as_parquet(tiny(tmp_path / "r.sqlite"), tmp_path / "start=5", kinds)
+    report = Asked(folder)
+    assert report.table("kernel_by_path", "path kernel kernels total_ns")[0] == ("step", "k", 2, 25)
+    assert report.findings() == {}
+    assert [(row["kernel"], row["kernels"]) for row in at_once(folder, "kernel_summary")] == [("k", 2)]
+
+
+def test_a_number_that_stands_for_two_names_doubles_no_kernel(tmp_path: Path) -> None:
+    folder = as_parquet(tiny(tmp_path / "r.sqlite"), tmp_path / "folder")
+    file = folder / "StringIds.parquet"
+    with bare_connection() as connection:
+        connection.execute(f"CREATE TABLE t AS FROM read_parquet('{file}')")
+        connection.execute("INSERT INTO t SELECT id, value || ' too' FROM t UNION ALL FROM t")
+        connection.execute(f"COPY t TO '{file}' (FORMAT parquet)")
+    report = Asked(folder)
+    assert report.table("kernel_summary", "kernel kernels total_ns") == [("k", 2, 25)]
+    assert [(row["kernel"], row["kernels"]) for row in at_once(folder, "kernel_summary")] == [("k", 2)]
+    assert "ambiguous-names" in report.findings()
+
+
 def test_cells_that_are_no_integers_are_counted_and_not_rounded(tmp_path: Path) -> None:
     export = tiny(tmp_path / "r.sqlite")
     folder = as_parquet(export, tmp_path / "folder", {"end": "DOUBLE"})

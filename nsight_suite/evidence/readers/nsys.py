@@ -210,6 +210,7 @@ def _read_all(connection: Connection, export: Export, path: Path, pass_name: str
     odd = _stage(connection, export, tell)
     read_calls(connection, tell.calls)
     odd |= _read_kernels(connection, export, tell)
+    ambiguous = export.ambiguous(_used_strings(connection))
     _run(connection, "device")
     if _untraced_replays(connection):
         _run(connection, "untraced")
@@ -218,6 +219,9 @@ def _read_all(connection: Connection, export: Export, path: Path, pass_name: str
         connection.execute(f"SET VARIABLE {name} = {'NULL' if rows is None else rows}")
     _run(connection, "doubts")
     doubts = [*doubts_of_export(export, origin, {**STAGED, "kernel": KERNELS}), *_doubts_of_cells(odd)]
+    if ambiguous:
+        told = f"{ambiguous} numbers of names stand for several names each: the first in the alphabet is told."
+        doubts.append(("ambiguous-names", "StringIds", told))
     _note(connection, path, pass_name, origin, counted)
     note_doubts(connection, pass_name, doubts)
 
@@ -313,14 +317,17 @@ def _stage(connection: Connection, export: Export, tell: _Telling) -> dict[str, 
     columns = _integers(*_DEVICE, "graphNodeId", "demangledName", "shortName")
     export.each(connection, kernels, columns, turn)
     connection.execute("CREATE TABLE nsys.string (id BIGINT, value VARCHAR)")
-    used = connection.execute(_USED_STRINGS).fetchall()
-    _insert_strings(connection, export, [row[0] for row in used if row[0] is not None])
+    _insert_strings(connection, export, _used_strings(connection))
     connection.execute("CREATE TABLE nsys.listed (globalPid BIGINT, pid BIGINT)")
     active = {row[0] for row in connection.execute(_ACTIVE_PROCESSES).fetchall()}
     listed = ({"globalPid": process, "pid": pid} for process, pid in listed_processes(export, active))
     append(connection, "nsys.listed", _integers("globalPid", "pid"), listed)
     _run(connection, "identity")
     return odd
+
+
+def _used_strings(connection: Connection) -> list[int]:
+    return [row[0] for row in connection.execute(_USED_STRINGS).fetchall() if row[0] is not None]
 
 
 def _insert_strings(connection: Connection, export: Export, used: list[int]) -> None:

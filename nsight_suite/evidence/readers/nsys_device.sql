@@ -11,6 +11,7 @@ WHERE pass = getvariable('pass_name') AND kind IN ('memcpy', 'memset', 'graph', 
 GROUP BY ALL;
 
 INSERT INTO memory_operation BY NAME
+WITH memory_kind AS (SELECT id, min(label) AS label FROM nsys.memory_kind GROUP BY id)
 SELECT
     getvariable('pass_name') AS pass,
     process.process,
@@ -37,9 +38,9 @@ FROM (
 LEFT JOIN nsys.process ON process.global_pid = operation.globalPid
 LEFT JOIN nsys.launch_of
     ON launch_of.process = process.process AND launch_of.correlation_id = operation.correlationId
-LEFT JOIN nsys.memcpy_kind AS direction ON direction.id = operation.copyKind
-LEFT JOIN nsys.memory_kind AS source ON source.id = operation.srcKind
-LEFT JOIN nsys.memory_kind AS target ON target.id = operation.target
+LEFT JOIN (SELECT id, min(label) AS label FROM nsys.memcpy_kind GROUP BY id) AS direction ON direction.id = operation.copyKind
+LEFT JOIN memory_kind AS source ON source.id = operation.srcKind
+LEFT JOIN memory_kind AS target ON target.id = operation.target
 ORDER BY operation."start", operation.kind, operation.row;
 
 INSERT INTO graph_run BY NAME
@@ -160,7 +161,7 @@ SELECT
     getvariable('pass_name') AS pass,
     process.process,
     CASE WHEN (SELECT count(*) FROM nsys.listed) > 0 THEN bool_or(listed.globalPid IS NOT NULL) END AS listed,
-    coalesce(max(listed.pid), (process.global_pid // 16777216) % 16777216) AS pid,
+    coalesce(max(listed.pid), (process.global_pid & 281474959933440) >> 24) AS pid,
     coalesce(max(calls.calls), 0) AS api_calls,
     coalesce(max(launches.launches), 0) AS launches,
     coalesce(max(ranges.ranges), 0) AS ranges,

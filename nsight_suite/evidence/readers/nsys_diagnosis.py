@@ -92,9 +92,12 @@ def doubts_of_export(export: Export, origin: Origin, staged: Mapping[str, Staged
                 "-t cuda,nvtx, and check that the program makes ranges."
             )
         yield "no-range-table", "NVTX_EVENTS", told
-    if find(export, "StringIds") is None:
+    strings = find(export, "StringIds")
+    if strings is None:
         told = "The export has no table StringIds, so all names are numbers. Export all tables of the report."
         yield "no-string-table", "StringIds", told
+    elif strings.casefold() != "stringids":
+        yield _in_place_of("StringIds", strings)
     yield from _doubts_of_diagnostics(export)
     trace = None if any(find(export, table) for table in _CUDA_TABLES) else _traces_of_cuda(export)
     if trace:
@@ -149,8 +152,7 @@ def _doubts_of_tables(export: Export, staged: Mapping[str, Staged]) -> Iterator[
         if table is None:
             continue
         if table.casefold() != entry.table.casefold():
-            told = f"{entry.table} is not there; {table} was read in its place."
-            yield "versioned-table", table, told
+            yield _in_place_of(entry.table, table)
         present = export.columns_of(table)
         missing = [f"{table}.{name}" for name in entry.needed if name not in present]
         # A name may stand in one column or the other.
@@ -163,6 +165,10 @@ def _doubts_of_tables(export: Export, staged: Mapping[str, Staged]) -> Iterator[
                 ", ".join(missing),
                 "The export lacks columns that attribution needs. Export the report again with another nsys.",
             )
+
+
+def _in_place_of(table: str, version: str) -> Doubt:
+    return "versioned-table", version, f"{table} is not there; {version} was read in its place."
 
 
 def _doubts_of_version(origin: Origin) -> Iterator[Doubt]:

@@ -26,6 +26,13 @@ lost AS (
 orphans AS (
     SELECT count(*) AS kernels FROM kernel WHERE pass = getvariable('pass_name') AND launch_id IS NULL
 ),
+-- A call counts whatever carries its correlation id, a record belongs to one call.
+shared AS (
+    SELECT
+        (SELECT coalesce(sum(operations), 0) FROM launch WHERE pass = getvariable('pass_name'))
+        - (SELECT count(launch_id) FROM kernel WHERE pass = getvariable('pass_name'))
+        - (SELECT count(launch_id) FROM memory_operation WHERE pass = getvariable('pass_name')) AS operations
+),
 silent AS (
     SELECT string_agg(pid, ', ' ORDER BY process) AS pids, count(*) AS processes
     FROM process
@@ -116,6 +123,15 @@ FROM (
             || 'The export was cut by time, API calls were skipped, or a kernel launched them.'
     FROM orphans
     WHERE kernels > 0 AND getvariable('call_rows') IS NOT NULL
+    UNION ALL
+    SELECT
+        'repeated-correlation-id',
+        operations || ' operations',
+        'Several API calls of one process carry the same correlation id, so ' || operations || ' times a kernel, copy or '
+            || 'fill counts for more than one call and in the ranges around each, while it belongs to the first alone. '
+            || 'Export the report again; if that does not help, the sums of ranges are too high.'
+    FROM shared
+    WHERE operations > 0
     UNION ALL
     SELECT
         'process-without-device-work',

@@ -60,7 +60,13 @@ class Export(Protocol):
         """META_DATA_EXPORT or META_DATA_CAPTURE by name, in capitals. Names repeat, so each has a list."""
 
     def strings(self, ids: Iterable[int]) -> list[tuple[int, str]]:
-        """The strings of these ids, in order. No others are read: StringIds can hold the environment."""
+        """The strings of these ids, in order; of an id that stands there twice, the first in the alphabet.
+
+        No others are read: StringIds can hold the environment.
+        """
+
+    def ambiguous(self, ids: Iterable[int]) -> int:
+        """How many of these ids stand for more than one string."""
 
     def size(self, table: str) -> int:
         """How many rows a table holds, or a little more."""
@@ -105,6 +111,12 @@ def find(export: Export, table: str) -> str | None:
         if (match := _VERSIONED.fullmatch(name)) and match[1].casefold() == table.casefold()
     ]
     return max(versions)[1] if versions else None
+
+
+def strings_table(export: Export) -> str | None:
+    """The export's name of StringIds, if it has the columns that matter."""
+    table = find(export, "StringIds")
+    return table if table and {"id", "value"} <= export.columns_of(table) else None
 
 
 def _metadata(export: Export, table: str) -> dict[str, list[str]]:
@@ -217,13 +229,21 @@ class SqliteExport:
         return _metadata(self, table)
 
     def strings(self, ids: Iterable[int]) -> list[tuple[int, str]]:
-        if not {"id", "value"} <= self.columns_of("StringIds"):
+        if (table := strings_table(self)) is None:
             return []
-        return self.connection.execute(
-            "SELECT id, value FROM StringIds WHERE id IN (SELECT value FROM json_each(?)) "
-            "AND typeof(value) = 'text' ORDER BY id",
-            (json.dumps(sorted(set(ids))),),
-        ).fetchall()
+        found = f"SELECT CAST(id AS INTEGER), min(value) {self._used(table)} GROUP BY id ORDER BY 1"
+        return self.connection.execute(found, (json.dumps(sorted(set(ids))),)).fetchall()
+
+    def ambiguous(self, ids: Iterable[int]) -> int:
+        if (table := strings_table(self)) is None:
+            return 0
+        twice = f"SELECT 1 {self._used(table)} GROUP BY id HAVING count(DISTINCT value) > 1"
+        found = self.connection.execute(f"SELECT count(*) FROM ({twice})", (json.dumps(sorted(set(ids))),))
+        return int(found.fetchone()[0])
+
+    def _used(self, table: str) -> str:
+        wanted = "id IN (SELECT value FROM json_each(?))"
+        return f"FROM {quoted(table)} WHERE {wanted} AND typeof(value) = 'text'"
 
     def size(self, table: str) -> int:
         try:
@@ -333,13 +353,21 @@ class ParquetExport:
         return _metadata(self, table)
 
     def strings(self, ids: Iterable[int]) -> list[tuple[int, str]]:
-        if not {"id", "value"} <= self.columns_of("StringIds"):
+        if (table := strings_table(self)) is None:
             return []
+        first = "min(CAST(s.value AS VARCHAR))"
+        return self._ask(f"SELECT wanted.id, {first} {self._used(table, ids)} GROUP BY 1 ORDER BY 1")
+
+    def ambiguous(self, ids: Iterable[int]) -> int:
+        if (table := strings_table(self)) is None:
+            return 0
+        twice = f"SELECT 1 {self._used(table, ids)} GROUP BY wanted.id HAVING count(DISTINCT s.value) > 1"
+        return int(self._ask(f"SELECT count(*) FROM ({twice})")[0][0])
+
+    def _used(self, table: str, ids: Iterable[int]) -> str:
         wanted = f"SELECT unnest(from_json('{json.dumps(sorted(set(ids)))}', '[\"BIGINT\"]')) AS id"
-        return self._ask(
-            f"SELECT CAST(s.id AS BIGINT), s.value FROM {self._source('StringIds')} AS s "
-            f"JOIN ({wanted}) AS wanted ON wanted.id = s.id WHERE s.value IS NOT NULL ORDER BY s.id"
-        )
+        matching = "wanted.id = TRY_CAST(s.id AS BIGINT) WHERE s.value IS NOT NULL"
+        return f"FROM {self._source(table)} AS s JOIN ({wanted}) AS wanted ON {matching}"
 
     def size(self, table: str) -> int:
         (count,) = self._ask(f"SELECT count(*) FROM {self._source(table)}")[0]
@@ -359,7 +387,13 @@ class ParquetExport:
         return self._odd(table, columns)
 
     def keep(self, connection: Connection, table: str, columns: Columns, needed: Collection[str]) -> None:
-        self._view(connection, table, columns)
+        # Read now: once a question is asked, no file can be.
+        read = {name: kind for name, kind in columns.items() if name in needed}
+        try:
+            connection.execute(f"CREATE OR REPLACE TEMP TABLE batch_cells AS {self._select(table, read)}")
+        except DatabaseError as error:
+            raise _damaged(self.path, f"table {table}: {first_line(error)}") from error
+        _show(connection, read, columns, "batch_cells")
 
     def mapped(self, table: str, columns: Columns, of: Callable[[Batch, int], Part]) -> list[Part]:
         from nsight_suite.evidence.store import bare_connection
@@ -376,16 +410,18 @@ class ParquetExport:
         return [of({name: _cells_of_array(found[name], kind) for name, kind in columns.items()}, 0)]
 
     def _view(self, connection: Connection, table: str, columns: Columns) -> None:
+        connection.execute(f"CREATE OR REPLACE TEMP VIEW batch AS {self._select(table, columns)}")
+
+    def _select(self, table: str, columns: Columns) -> str:
         types = self._types(table)
-        cells = ", ".join(
+        cells = [
             f'{_cast(name, types[name], kind)} AS "{name}"'
             if name in types
             else f'CAST(NULL AS {kind}) AS "{name}"'
             for name, kind in columns.items()
-        )
+        ]
         source = self._source(table, "file_row_number = true")
-        select = f"SELECT file_row_number AS row, {cells} FROM {source}"
-        connection.execute(f"CREATE OR REPLACE TEMP VIEW batch AS {select}")
+        return f"SELECT {', '.join(['file_row_number AS row', *cells])} FROM {source}"
 
     def _odd(self, table: str, columns: Columns) -> int:
         """How many cells are no value of their column's type; columns of a type that always fits are not
@@ -408,7 +444,9 @@ class ParquetExport:
 
     def _source(self, table: str, *options: str) -> str:
         pattern = escaped(not_a_pattern(self.path / f"{table}.parquet"))
-        return "read_parquet(" + ", ".join([f"'{pattern}'", *options]) + ")"
+        # Not every writer says of its strings that they are text; and a folder's name (a=1) is no column.
+        plain = ("binary_as_string = true", "hive_partitioning = false")
+        return "read_parquet(" + ", ".join([f"'{pattern}'", *plain, *options]) + ")"
 
     def _ask(self, sql: str) -> list[tuple[Any, ...]]:
         from nsight_suite.evidence.store import bare_connection
@@ -457,14 +495,18 @@ def _keep(connection: Connection, batches: Sequence[Batch], columns: Columns) ->
         # Columns that are not read are constants outside of the parts, or there would be one in each.
         connection.register(f"batch_cells_{number}", {name: _array(cells) for name, cells in batch.items()})
         parts.append(f"SELECT {', '.join(map(quoted, batch))} FROM batch_cells_{number}")
-    read = [
-        quoted(name) if name in batches[0] else f"CAST(NULL AS {kind}) AS {quoted(name)}"
+    _show(connection, batches[0], columns, f"({' UNION ALL '.join(parts)})", "row_number() OVER () - 1 AS row")
+
+
+def _show(
+    connection: Connection, read: Collection[str], columns: Columns, source: str, row: str = "row"
+) -> None:
+    """The view `batch` of all columns, of which `source` has those that were read."""
+    cells = [
+        quoted(name) if name in read else f"CAST(NULL AS {kind}) AS {quoted(name)}"
         for name, kind in columns.items()
     ]
-    connection.execute(
-        f"CREATE OR REPLACE TEMP VIEW batch AS SELECT row_number() OVER () - 1 AS row, {', '.join(read)} "
-        f"FROM ({' UNION ALL '.join(parts)})"
-    )
+    connection.execute(f"CREATE OR REPLACE TEMP VIEW batch AS SELECT {', '.join([row, *cells])} FROM {source}")
 
 
 def _array(cells: Cells) -> Any:

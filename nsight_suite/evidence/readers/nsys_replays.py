@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nsight_suite.evidence.readers.nsys_diagnosis import Origin
-from nsight_suite.evidence.readers.nsys_export import BIGINT, Export, SqliteExport, find
+from nsight_suite.evidence.readers.nsys_export import BIGINT, Export, SqliteExport, find, strings_table
 from nsight_suite.evidence.readers.nsys_projection import OPERATIONS, process_of
 from nsight_suite.evidence.readers.sqlite_pages import Batch, Cells
 from nsight_suite.evidence.sqltext import quoted
@@ -42,11 +42,11 @@ def replays_untraced(export: Export, origin: Origin) -> bool:
 def _names_of_launches(export: Export) -> list[int]:
     """The ids of the strings that name a launch of a graph."""
     if isinstance(export, SqliteExport):
-        if not {"id", "value"} <= export.columns_of("StringIds"):
+        if (table := strings_table(export)) is None:
             return []
         # Its version and default stream stand behind the name.
         like = " OR ".join(f"value GLOB '{name}' OR value GLOB '{name}_*'" for name in _LAUNCHES)
-        return [row[0] for row in export.connection.execute(f"SELECT id FROM StringIds WHERE {like}")]
+        return [row[0] for row in export.connection.execute(f"SELECT id FROM {quoted(table)} WHERE {like}")]
     api = find(export, _API)
     if api is None or "nameId" not in export.columns_of(api):
         return []

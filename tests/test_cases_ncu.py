@@ -311,6 +311,16 @@ def test_14_an_unknown_layout_names_the_columns_seen(connection: store.Connectio
     assert "its columns are ID, Name of it, Metric Name, Value" in told
 
 
+def test_14_a_page_that_pandas_has_saved_again(connection: store.Connection, tmp_path: Path) -> None:
+    """The row of units has no number for ID, so all of that column became floats; strings lost their quotes."""
+    head = ",".join(["", *LAUNCH, *SHAPE, READS])
+    row = '1,2.0,457.0,python3.12,gold,saxpy,1.0,7.0,"(256, 1, 1)","(65536, 1, 1)",0.0,9.0,"1,024"'
+    read(connection, tmp_path, f"{head}\n0{',' * 12}Kbyte\n{row}\n")
+    found = "SELECT workload_id, process, device, context, stream, grid, value FROM counter"
+    assert rows(connection, found) == [(2, 0, 0, 1, 7, "65536,1,1", 1_024_000)]
+    assert codes(connection) == []
+
+
 def test_14_the_launch_is_told_by_its_metrics_where_columns_lack(
     connection: store.Connection, tmp_path: Path
 ) -> None:

@@ -19,7 +19,7 @@ _APOSTROPHES = "['\u2019]"
 _DIGITS = str.maketrans("123456789", "000000000")
 # Stands between the texts whose shapes are made at once, and for a zero alone: neither is ever printed.
 BETWEEN, ZERO = "\x1f", "\x1e"
-_ZERO_ALONE = re.compile(rf"(^|[{BETWEEN}+-])0(?=[.,])")
+_ZEROS_ALONE = [(f"{BETWEEN}{sign}", separator) for sign in ("", "-", "+") for separator in ".,"]
 # What may stand around a number. The queries beside this module trim the same.
 _BLANK = " \t\r\n\u00a0\u2007\u2009\u202f"
 _EXPONENT = r"(?:[eE][+-]?0{1,3})?"
@@ -74,8 +74,11 @@ def shape(text: str) -> str:
 
 
 def shapes(texts: str) -> str:
-    """The shapes of texts with BETWEEN between them; one with blanks around it has no shape of a number then."""
-    return _ZERO_ALONE.sub(rf"\1{ZERO}", texts).translate(_DIGITS)
+    """The shapes of texts with BETWEEN between them. One with blanks around it is then no number's."""
+    found = BETWEEN + texts
+    for before, separator in _ZEROS_ALONE:
+        found = found.replace(f"{before}0{separator}", f"{before}{ZERO}{separator}")
+    return found[1:].translate(_DIGITS)
 
 
 def is_evidence(shape: str) -> bool:

@@ -21,7 +21,7 @@ _SUMMARY = ("Minimum", "Maximum", "Average")
 _OF_NCU = frozenset({"Process ID", "Metric Name", "Metric Value"})
 _LONGEST_ROW = 50  # lines; a range's name or a rule's text may hold line ends
 _STARTS_A_NUMBER = frozenset("0123456789+-.")
-_ROW_START = re.compile(r'"?[0-9]+"?,')
+_ROW_START = re.compile(r'"?[0-9]+(\.0)?"?,')
 _ROW_INSIDE = re.compile(r'"[0-9]*","')
 _MOST_TRIES = 10
 
@@ -78,8 +78,8 @@ class Header:
                 return False
         elif len(row) != len(self.names):
             return False
-        process = row[at["Process ID"]].strip() if "Process ID" in at else ""
-        return _is_digits(row[at["ID"]].strip()) and (not process or _is_digits(process))
+        process = whole(row[at["Process ID"]]) if "Process ID" in at else ""
+        return _is_digits(whole(row[at["ID"]])) and (not process or _is_digits(process))
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,6 +214,11 @@ def _joined(source: _Source, raw: str, header: Header) -> tuple[list[str] | None
             return row, text.rstrip("\r\n")
     source.put_back(taken)
     return None, raw.rstrip("\r\n")
+
+
+def whole(text: str) -> str:
+    """A printed integer: a page that pandas has saved again has 0.0 for 0, as the row of units has none."""
+    return text.strip().removesuffix(".0")
 
 
 def _is_digits(text: str) -> bool:

@@ -11,7 +11,7 @@ from nsight_suite.evidence.notes import Doubt
 from nsight_suite.evidence.readers.ncu_advice import Advice
 from nsight_suite.evidence.readers.ncu_launches import Launches
 from nsight_suite.evidence.readers.ncu_nvtx import innermost, ranges, start_end_ranges
-from nsight_suite.evidence.readers.ncu_page import Header, Kind, Line
+from nsight_suite.evidence.readers.ncu_page import Header, Kind, Line, whole
 from nsight_suite.evidence.readers.ncu_refusals import (
     failure,
     refusal,
@@ -163,7 +163,8 @@ class Reading:
 
     def _workload(self, row: list[str]) -> Workload:
         """The workload that a row is of."""
-        key = tuple(self._cell(row, name) for name in _IDENTITY)
+        printed, pid, *launch = (self._cell(row, name) for name in _IDENTITY)
+        key = (whole(printed), whole(pid), *launch)
         number, process = self._known.place(key)
         if number in self.cells.workloads:
             return self.cells.workloads[number]
@@ -241,7 +242,8 @@ def _metric_and_section(printed: str, section: str) -> tuple[str, str | None]:
 
 
 def _integer(text: str) -> int | None:
-    return int(text) if re.fullmatch("[0-9]{1,18}", text) else None
+    found = whole(text)
+    return int(found) if re.fullmatch("[0-9]{1,18}", found) else None
 
 
 def _dimensions(text: str) -> str | None:

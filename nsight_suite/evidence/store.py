@@ -111,20 +111,26 @@ def bare_connection() -> duckdb.DuckDBPyConnection:
     return _connect(":memory:", _CONFIG)
 
 
-# DuckDB takes a good 30 ms to start, and leaves Python alone meanwhile.
+# Begun, and not taken by anybody yet.
 _starting: list[Aside[Connection]] = []
 
 
 def start_answering() -> None:
     """Begin to start DuckDB for the next `answering_connection`, where there is something else to do first."""
-    _starting.append(Aside(lambda: _connect(":memory:", {**_CONFIG, **_limits()})))
+    _starting.append(_start())
+
+
+def _start() -> Aside[Connection]:
+    """DuckDB takes a good 30 ms to start, and leaves Python alone meanwhile."""
+    return Aside(lambda: _connect(":memory:", {**_CONFIG, **_limits()}))
 
 
 def answering_connection() -> duckdb.DuckDBPyConnection:
     """The same for a question, which takes half of the machine's memory at most, and no more than 4 GB."""
-    if not _starting:
-        start_answering()
-    starting = _starting.pop()
+    try:
+        starting = _starting.pop()
+    except IndexError:
+        starting = _start()
     tables()  # any store needs these
     shared_views()
     return starting.result()
@@ -248,7 +254,7 @@ def _copy(connection: Connection, select: str, path: Path) -> None:
 
 
 def _keep(connection: Connection, view: View, folder: Path) -> None:
-    """Write the rows of a view. Where they take more memory than may be taken, as those of some twenty million
+    """Write the rows of a view. Where they take more memory than may be taken, as those of more than some ten million
     kernels do, there are none, and each question makes them anew."""
     path = folder / view.file
     try:

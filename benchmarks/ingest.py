@@ -6,8 +6,8 @@ python benchmarks/ingest.py --data FOLDER [--sizes 100000 1000000] [--rounds 3] 
 Exports that FOLDER lacks are made there (benchmarks/exports.py). Every measurement is a process of its own; the
 tools take turns inside each round, and medians are printed. Two times are told of ours: `command` is the whole
 process with Python's start, as of nsys; `work` is what it spends from opening the file to the last row of the
-answer. The summary of kernels is asked for twice: in SQL that tells what nsys' own report tells, and by its name,
-which tells more, and for which a large run keeps what must be put in order.
+answer. The summary of kernels is asked for twice: in SQL that tells what nsys' own report tells, and by its
+name, which tells more, and for which a large run keeps what must be put in order.
 """
 
 from __future__ import annotations

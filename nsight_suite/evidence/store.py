@@ -254,8 +254,8 @@ def _copy(connection: Connection, select: str, path: Path) -> None:
 
 
 def _keep(connection: Connection, view: View, folder: Path) -> None:
-    """Write the rows of a view. Where they take more memory than may be taken, as those of more than some ten million
-    kernels do, there are none, and each question makes them anew."""
+    """Write the rows of a view. Where they take more memory than may be taken, as those of more than some ten
+    million kernels do, there are none, and each question makes them anew."""
     path = folder / view.file
     try:
         _copy(connection, f"SELECT * FROM ({view.select}) ORDER BY ALL", path)

@@ -189,6 +189,21 @@ def test_kernel_resources_by_both_tools() -> None:
     ]
 
 
+def test_a_shape_tells_blocks_and_threads_where_no_metric_does() -> None:
+    (row,) = ask("kernel_resources", counter=[counter(0, READ, 4096, "byte")])
+    assert columns([row], "grid block blocks threads_per_block") == [("8,1,1", "64,1,1", 8, 64)]
+    (row,) = ask("kernel_resources", counter=[{**counter(0, READ, 4096, "byte"), "grid": None, "block": "all"}])
+    assert columns([row], "grid block blocks threads_per_block") == [(None, "all", None, None)]
+
+
+def test_a_shape_beyond_all_numbers_leaves_other_kernels_their_resources() -> None:
+    odd = {"grid_x": 2**62, "grid_y": 4, "grid_z": 1, "block_x": 32, "block_y": 1, "block_z": 1}
+    found = ask(
+        "kernel_resources", kernel=[kernel("odd", 0, 5, **odd), kernel("a", 0, 5, **{**odd, "grid_x": 2})]
+    )
+    assert columns(found, "kernel blocks threads_per_block") == [("a", 8, 32), ("odd", None, 32)]
+
+
 def limits(**values: float) -> list[dict[str, object]]:
     return [counter(0, f"launch__occupancy_limit_{what}", value, "block") for what, value in values.items()]
 

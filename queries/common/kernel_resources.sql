@@ -5,8 +5,8 @@
 -- kernel                name of the kernel
 -- grid                  grid as x,y,z blocks; NULL when the report does not tell
 -- block                 block as x,y,z threads; NULL when the report does not tell
--- blocks                blocks of a launch
--- threads_per_block     threads of a block
+-- blocks                blocks of a launch; NULL when the report does not tell
+-- threads_per_block     threads of a block; NULL when the report does not tell
 -- registers_per_thread  registers per thread; NULL when the report does not tell
 -- static_shared_bytes   static shared memory per block in bytes; NULL when the report does not tell
 -- dynamic_shared_bytes  dynamic shared memory per block in bytes; NULL when the report does not tell
@@ -24,8 +24,15 @@ WITH each AS (
         max(value) FILTER (metric = 'launch__registers_per_thread') AS registers,
         max(value) FILTER (metric = 'launch__shared_mem_per_block_static') AS static_shared,
         max(value) FILTER (metric = 'launch__shared_mem_per_block_dynamic') AS dynamic_shared,
-        max(value) FILTER (metric = 'launch__grid_size') AS blocks,
-        max(value) FILTER (metric = 'launch__block_size') AS threads
+        -- Where the metric was not collected, the shape tells as much.
+        coalesce(
+            max(value) FILTER (metric = 'launch__grid_size'),
+            list_product(TRY_CAST(string_split(any_value(grid), ',') AS DOUBLE[]))
+        ) AS blocks,
+        coalesce(
+            max(value) FILTER (metric = 'launch__block_size'),
+            list_product(TRY_CAST(string_split(any_value(block), ',') AS DOUBLE[]))
+        ) AS threads
     FROM counter
     WHERE workload = 'kernel' AND instance IS NULL AND section IS NULL
     GROUP BY pass, workload_id
@@ -36,8 +43,9 @@ WITH each AS (
         name,
         grid_x || ',' || grid_y || ',' || grid_z AS grid,
         block_x || ',' || block_y || ',' || block_z AS block,
-        grid_x * grid_y * grid_z AS blocks,
-        block_x * block_y * block_z AS threads,
+        -- Of a damaged report the product may be more than any number holds.
+        TRY(grid_x * grid_y * grid_z) AS blocks,
+        TRY(block_x * block_y * block_z) AS threads,
         registers_per_thread AS registers,
         static_shared_bytes AS static_shared,
         dynamic_shared_bytes AS dynamic_shared,
@@ -72,8 +80,8 @@ SELECT
     name AS kernel,
     grid,
     block,
-    CAST(blocks AS BIGINT) AS blocks,
-    CAST(threads AS BIGINT) AS threads_per_block,
+    TRY_CAST(blocks AS BIGINT) AS blocks,
+    TRY_CAST(threads AS BIGINT) AS threads_per_block,
     CAST(registers AS BIGINT) AS registers_per_thread,
     CAST(static_shared AS BIGINT) AS static_shared_bytes,
     CAST(dynamic_shared AS BIGINT) AS dynamic_shared_bytes,

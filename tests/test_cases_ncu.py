@@ -1045,6 +1045,25 @@ def test_97_a_column_of_a_newer_ncu_is_told_by_name_and_not_read(
     assert rows(connection, "SELECT code, subject FROM finding") == [("unknown-column", "User Name")]
 
 
+def test_97_of_a_great_many_columns_and_units_some_are_told(
+    connection: store.Connection, tmp_path: Path
+) -> None:
+    metrics = [f"a__{number}.sum" for number in range(1000)]
+    columns = [f"col {number}" for number in range(1000)]
+    units = [f"odd{number}" for number in range(1000)]
+    text = text_of(
+        [*LAUNCH, *columns, *metrics], [""] * 1007 + units, [*launch()[:7], *["x"] * 1000, *["1"] * 1000]
+    )
+    read(connection, tmp_path, text)
+    assert rows(connection, "SELECT code, count(*) FROM finding GROUP BY code ORDER BY code") == [
+        ("unknown-column", 21),
+        ("unknown-unit", 21),
+    ]
+    told = rows(connection, "SELECT reason FROM finding WHERE subject = 'ncu.csv' ORDER BY code")
+    assert ["980 more" in reason for reason in told] == [True, True]
+    assert rows(connection, "SELECT count(*), count(value), count(reason) FROM counter") == [(1000, 0, 1000)]
+
+
 def test_97_a_column_s_name_is_told_only_when_it_looks_like_one(
     connection: store.Connection, tmp_path: Path
 ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from decimal import Decimal
 from pathlib import Path
 
@@ -11,7 +12,9 @@ from hypothesis import strategies as st
 
 from nsight_suite.evidence.readers import ncu_blocks
 from nsight_suite.evidence.readers.ncu_instances import instances
+from nsight_suite.evidence.readers.ncu_launches import Launches
 from nsight_suite.evidence.readers.ncu_numbers import DEFAULT, FORMATS, decide, read, shape
+from nsight_suite.evidence.readers.ncu_shapes import Shapes
 from nsight_suite.evidence.readers.zstd_frame import is_whole
 
 REPORT = Path(__file__).parent / "data" / "ncu_graph_whole.ncu-rep"
@@ -35,6 +38,11 @@ def decimals(text: str, *others: str, whole: tuple[str, ...] = ()) -> int | None
         ("117,344", (), 0),
         ("117,344", ("65,77",), 3),
         ("117,344", ("65,77", "1 234"), 3),
+        ("117,344", ("0,5",), 3),
+        ("117,344", ("-0,125",), 3),
+        ("0,125", (), 3),
+        ("117.344", ("0.125",), 3),
+        ("0.125", ("65,77",), None),
         ("117'344", (), 0),
         ("1 234", ("0.5",), 0),
         ("12,34,567.5", (), 1),
@@ -75,11 +83,35 @@ def test_ncu_s_own_format_is_taken_unless_something_speaks_against_it(texts: lis
     assert decide(map(shape, texts)) == (DEFAULT,)
 
 
+@given(
+    st.lists(st.lists(st.text("019,.+-e \u00a0n/a\x1e\x1f", max_size=6), min_size=3, max_size=3), max_size=8)
+)
+def test_a_row_at_once_has_the_shapes_of_its_texts(texts: list[list[str]]) -> None:
+    one_by_one, at_once = Shapes(), Shapes()
+    for shapes in (one_by_one, at_once):
+        for metric, unit in enumerate(("byte", "", "block")):
+            shapes.begin_metric(metric, "launch__grid_size" if unit == "block" else "a__b.sum", unit)
+    for row in texts:
+        found = at_once.of_row(range(3), row)
+        assert found == [one_by_one.of(metric, text) for metric, text in enumerate(row)]
+    assert at_once == one_by_one
+
+
 @given(st.text())
 def test_no_text_breaks_the_reading_of_instances(text: str) -> None:
     for candidate in (text, f"{text})", f"1 ({text})", f"({text}: 1; 2)"):
         found = instances(candidate)
         assert found is None or found.values
+
+
+def test_launches_that_look_alike_are_placed_at_once() -> None:
+    """Each was compared with all before it."""
+    launches, key = Launches(), ("0", "457", "saxpy", "(1, 1, 1)", "(1, 1, 1)")
+    launches.begin_table("raw")
+    started = time.process_time()
+    assert [launches.place(key)[0] for _ in range(100_000)] == list(range(100_000))
+    assert time.process_time() - started < 5
+    assert launches.repeated == 99_999
 
 
 def test_a_report_tells_of_its_session() -> None:

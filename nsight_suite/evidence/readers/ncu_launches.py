@@ -9,17 +9,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 _LONGEST_ID = 18
+_OTHER = {"raw": "details", "details": "raw"}
 # ID, process ID, name, grid, block.
 Key = tuple[str, ...]
 
 
-@dataclass
+@dataclass(frozen=True)
 class _Launch:
-    """A launch, and the kinds of page that have told of it."""
-
     number: int
     process: int | None
-    kinds: set[str]
 
 
 @dataclass
@@ -28,7 +26,9 @@ class Launches:
 
     repeated: int = 0
     _kind: str = ""
-    _by_key: dict[Key, list[_Launch]] = field(default_factory=dict)
+    _met: set[Key] = field(default_factory=set)
+    # Those that only the other kind of page has told of, by that kind.
+    _half_told: dict[tuple[str, Key], list[_Launch]] = field(default_factory=dict)
     _of_table: dict[Key, _Launch] = field(default_factory=dict)
     _numbers: set[int] = field(default_factory=set)
     _highest: int = -1
@@ -53,15 +53,14 @@ class Launches:
         """
         if self._kind == "details" and (launch := self._of_table.get(key)):
             return launch.number, launch.process
-        alike = self._by_key.setdefault(key, [])
-        open_ones = [launch for launch in alike if self._kind not in launch.kinds]
-        if len(open_ones) == 1:
-            launch = open_ones[0]
-            launch.kinds.add(self._kind)
+        told_by_other = self._half_told.get((_OTHER[self._kind], key), [])
+        if len(told_by_other) == 1:
+            launch = told_by_other.pop()
         else:
-            self.repeated += bool(alike)
-            launch = _Launch(self._number(key[0]), self._process(key), {self._kind})
-            alike.append(launch)
+            self.repeated += key in self._met
+            self._met.add(key)
+            launch = _Launch(self._number(key[0]), self._process(key))
+            self._half_told.setdefault((self._kind, key), []).append(launch)
         self._of_table[key] = launch
         self._processes_of_table.setdefault(key[1], launch.process)
         self._table_of_id.setdefault(key[:2], self._table)

@@ -40,6 +40,8 @@ _COMMAND_LINE_SECTION = "Command line profiler metrics"
 _NAME = r"[A-Za-z](?:[^\W_]|[.:])*_[\w.:]*"
 _METRIC_NAME = re.compile(_NAME)
 _LABEL_AND_NAME = re.compile(rf".* \((?P<name>{_NAME})\)", re.DOTALL)
+# Each of so many columns is told by name.
+_MOST_COLUMNS = 20
 # How much of the text around the table is kept for messages.
 _KEPT_TEXT = 200_000
 
@@ -216,12 +218,12 @@ class Reading:
                 "file holds the same page twice, they count double."
             )
             yield ("repeated-launches", name, told)
-        for column in sorted(self.unknown):
-            yield (
-                "unknown-column",
-                column,
-                f"{name} has a column that this version does not know. It was left out.",
-            )
+        for column in sorted(self.unknown)[:_MOST_COLUMNS]:
+            told = f"{name} has a column that this version does not know. It was left out."
+            yield ("unknown-column", column, told)
+        if (more := len(self.unknown) - _MOST_COLUMNS) > 0:
+            told = f"{name} has {more} more columns that this version does not know. They were left out."
+            yield ("unknown-column", name, told)
         if not self.cells.workloads:
             told = f"{name} has a header and no row: nothing was profiled, or it was cut off."
             yield ("no-workloads", name, told)

@@ -35,6 +35,8 @@ _METRIC = {
     **dict.fromkeys(("section", "metric", "unit", "base"), "VARCHAR"),
 }
 _SHAPE = {"shape_id": "INTEGER", "plain": "BOOLEAN", "decimals": "INTEGER", "reason": "VARCHAR"}
+# Each of so many units is told by name.
+_MOST_UNITS = 20
 _TABLES = ("ncu_workload", "ncu_metric", "ncu_cell", "ncu_shape", "ncu_launch")
 
 
@@ -169,8 +171,9 @@ class _Met:
 
 
 def _unknown_units(met: _Met, file: str) -> Iterator[Doubt]:
-    """One doubt per unit that a number has and nobody knows, and one when the file has no units."""
-    for unit in sorted(met.unscaled, key=lambda unit: (unit is None, unit or "")):
+    """A doubt for each unit that a number has and nobody knows, and one when the file has no units."""
+    unscaled = sorted(met.unscaled, key=lambda unit: (unit is not None, unit or ""))
+    for unit in unscaled[:_MOST_UNITS]:
         metrics, example = len(met.unscaled[unit]), min(met.unscaled[unit])
         if unit is None:
             told = f"{file} has no row of units, so the scale of its {metrics} metrics is unknown."
@@ -182,6 +185,8 @@ def _unknown_units(met: _Met, file: str) -> Iterator[Doubt]:
                 unit,
                 f"{told}, so their values are left out; `original` has them as printed.",
             )
+    if (more := len(met.unscaled) - _MOST_UNITS) > 0:
+        yield ("unknown-unit", file, f"{file} has metrics in {more} more units that are not known.")
 
 
 def _missing(connection: Connection, met: _Met, source: Source) -> Iterator[Doubt]:

@@ -91,6 +91,47 @@ def test_numbers_of_any_type_are_numbers(tmp_path: Path, kind: str) -> None:
     assert report.findings() == {}
 
 
+def rewritten(folder: Path, table: str, *statements: str) -> Path:
+    """The folder with a table changed by SQL over `t`."""
+    file = folder / f"{table}.parquet"
+    with bare_connection() as connection:
+        connection.execute(f"CREATE TABLE t AS FROM read_parquet('{file}')")
+        for statement in statements:
+            connection.execute(statement)
+        connection.execute(f"COPY t TO '{file}' (FORMAT parquet)")
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("kind", "made", "total"),
+    [
+        ("TIMESTAMP_NS", "make_timestamp_ns({})", 25),
+        ("TIMESTAMP", "make_timestamp({})", 25_000),
+        ("BOOLEAN", "{} > 0", None),
+    ],
+)
+def test_moments_of_a_type_of_their_own(tmp_path: Path, kind: str, made: str, total: int | None) -> None:
+    """They are told in ns, whatever their unit; what is no moment is none."""
+    folder = as_parquet(tiny(tmp_path / "r.sqlite"), tmp_path / "folder")
+    changes = [
+        f'ALTER TABLE t ALTER "{name}" TYPE {kind} USING {made.format(chr(34) + name + chr(34))}'
+        for name in ("start", "end")
+    ]
+    report = Asked(rewritten(folder, "CUPTI_ACTIVITY_KIND_KERNEL", *changes))
+    assert report.table("kernel_summary", "kernels total_ns") == [(2, total)]
+    assert ("odd-cells" in report.findings()) == (total is None)
+
+
+def test_a_table_that_is_a_folder_is_no_table_without_rows(tmp_path: Path) -> None:
+    folder = as_parquet(tiny(tmp_path / "r.sqlite"), tmp_path / "folder")
+    file = folder / "CUPTI_ACTIVITY_KIND_KERNEL.parquet"
+    file.unlink()
+    file.mkdir()
+    for query in ("range_projection", "kernel_summary"):
+        with pytest.raises(BadReport, match="is no file"):
+            at_once(folder, query)
+
+
 def test_texts_that_their_writer_calls_bytes_are_texts(tmp_path: Path) -> None:
     """In a folder whose name looks like a column of its own."""
     kinds = {"value": "BLOB", "text": "BLOB"}
@@ -103,11 +144,7 @@ def test_texts_that_their_writer_calls_bytes_are_texts(tmp_path: Path) -> None:
 
 def test_a_number_that_stands_for_two_names_doubles_no_kernel(tmp_path: Path) -> None:
     folder = as_parquet(tiny(tmp_path / "r.sqlite"), tmp_path / "folder")
-    file = folder / "StringIds.parquet"
-    with bare_connection() as connection:
-        connection.execute(f"CREATE TABLE t AS FROM read_parquet('{file}')")
-        connection.execute("INSERT INTO t SELECT id, value || ' too' FROM t UNION ALL FROM t")
-        connection.execute(f"COPY t TO '{file}' (FORMAT parquet)")
+    rewritten(folder, "StringIds", "INSERT INTO t SELECT id, value || ' too' FROM t UNION ALL FROM t")
     report = Asked(folder)
     assert report.table("kernel_summary", "kernel kernels total_ns") == [("k", 2, 25)]
     assert [(row["kernel"], row["kernels"]) for row in at_once(folder, "kernel_summary")] == [("k", 2)]
@@ -117,12 +154,8 @@ def test_a_number_that_stands_for_two_names_doubles_no_kernel(tmp_path: Path) ->
 def test_cells_that_are_no_integers_are_counted_and_not_rounded(tmp_path: Path) -> None:
     export = tiny(tmp_path / "r.sqlite")
     folder = as_parquet(export, tmp_path / "folder", {"end": "DOUBLE"})
-    file = folder / "CUPTI_ACTIVITY_KIND_KERNEL.parquet"
-    with bare_connection() as connection:
-        connection.execute(f"CREATE TABLE t AS FROM read_parquet('{file}')")
-        connection.execute('UPDATE t SET "end" = 44.6 WHERE "start" = 30')
-        connection.execute(f"COPY t TO '{file}' (FORMAT parquet)")
-    report = Asked(folder)
+    changed = 'UPDATE t SET "end" = 44.6 WHERE "start" = 30'
+    report = Asked(rewritten(folder, "CUPTI_ACTIVITY_KIND_KERNEL", changed))
     assert report.table("kernel_summary", "kernels untimed total_ns") == [(2, 1, 10)]
     assert "1 cells" in report.findings()["odd-cells"]
 

@@ -437,6 +437,19 @@ def test_cells_of_a_wrong_type_are_null_and_told(connection: store.Connection, t
     ]
 
 
+def test_an_unsigned_payload_that_is_larger_than_any_signed_number_is_not_negative(
+    connection: store.Connection, tmp_path: Path
+) -> None:
+    export = make_export(tmp_path / "r.sqlite", nvtx=[Range("a", 1, 2), Range("b", 3, 4)])
+    with closing(sqlite3.connect(export)) as database:
+        database.execute("ALTER TABLE NVTX_EVENTS ADD COLUMN uint64Value INTEGER")
+        database.execute("UPDATE NVTX_EVENTS SET uint64Value = CASE start WHEN 1 THEN 7 ELSE -1 END")
+        database.commit()
+    read(connection, export)
+    assert rows(connection, 'SELECT name, payload FROM "range" ORDER BY name') == [("a", 7), ("b", None)]
+    assert rows(connection, "SELECT code, subject FROM finding") == [("odd-cells", "NVTX_EVENTS")]
+
+
 # -- files that are none ---------------------------------------------------------------------------
 
 
@@ -444,12 +457,13 @@ def test_cells_of_a_wrong_type_are_null_and_told(connection: store.Connection, t
     ("cut", "words"),
     [
         (lambda raw: b"", "is empty"),
+        (lambda raw: raw[:16], "truncated"),
         (lambda raw: raw[: len(raw) // 2], "truncated"),
         (lambda raw: raw[:-100], "truncated"),
         (lambda raw: b"hello, world\n" * 20, "not an SQLite database"),
         (lambda raw: raw[:4096] + bytes(len(raw) - 4096), "damaged"),
     ],
-    ids=["empty", "half", "last page", "text", "zeroed"],
+    ids=["empty", "beginning", "half", "last page", "text", "zeroed"],
 )
 def test_a_damaged_export_is_refused_by_name_and_leaves_nothing(
     connection: store.Connection, tmp_path: Path, cut: Any, words: str

@@ -29,7 +29,8 @@ class Form(StrEnum):
 # Any of these makes a database, or a folder of Parquet files, an nsys export.
 NSYS_TABLES = re.compile(
     r"(StringIds|META_DATA_(EXPORT|CAPTURE)|NVTX_EVENTS(_V\d+)?|CUPTI_ACTIVITY_KIND_\w+|CUDA_GRAPH(_NODE)?_EVENTS"
-    r"|TARGET_INFO_\w+|ENUM_NSYS_\w+|ProcessStreams|OSRT_API)"
+    r"|TARGET_INFO_\w+|ENUM_NSYS_\w+|ProcessStreams|OSRT_API)",
+    re.IGNORECASE,
 )
 _NSYS_EXPORT = "nsys export --type sqlite --output {stem}.sqlite {name}"
 _SUFFIXES = {

@@ -29,9 +29,10 @@ from nsight_suite.evidence.store import Connection, DatabaseError
 
 _MAGIC = b"SQLite format 3\x00"
 _VERSIONED = re.compile(r"(.*)_V([0-9]+)", re.IGNORECASE)
-# Columns that hold moments, and the last possible one: 146 years in ns, so that no difference of two overflows.
-_MOMENTS = ("start", "end")
-_LATEST = 1 << 62
+# What can be, where that is not all integers of 64 bits. Moments end at 146 years in ns, so that no difference
+# of two overflows. What is unsigned and larger than all signed integers stands in SQLite as a negative one.
+_MOMENT = (-(1 << 62), 1 << 62)
+_BOUNDS: Mapping[str, tuple[int, int]] = {"start": _MOMENT, "end": _MOMENT, "uint64Value": (0, (1 << 63) - 1)}
 # Types of Parquet columns whose every value is an integer of 64 bits.
 _FITTING = ("BIGINT", "INTEGER", "SMALLINT", "TINYINT", "UINTEGER", "USMALLINT", "UTINYINT")
 # The types of columns that are read: INTEGER and TEXT of SQLite.
@@ -189,6 +190,11 @@ def check(path: Path) -> None:
         raise BadReport(
             f"{path.name} is not an SQLite database.",
             "If it is an .nsys-rep, run: nsys export --type sqlite --output NAME.sqlite NAME.nsys-rep",
+        )
+    if len(header) < 100:
+        raise BadReport(
+            f"{path.name} is truncated: it ends within its first 100 bytes.",
+            "Copy it again, or export the report again with nsys export.",
         )
     page = int.from_bytes(header[16:18], "big")
     page_size = 65536 if page == 1 else page
@@ -431,14 +437,17 @@ class ParquetExport:
             f"""count("{name}") - count({_cast(name, types[name], kind)})"""
             for name, kind in columns.items()
             if name in types
-            and (name in _MOMENTS or types[name] not in (_FITTING if kind == BIGINT else ("VARCHAR",)))
+            and (name in _BOUNDS or types[name] not in (_FITTING if kind == BIGINT else ("VARCHAR",)))
         ]
         if not doubtful:
             return 0
         return int(self._ask(f"SELECT {' + '.join(doubtful)} FROM {self._source(table)}")[0][0])
 
     def _types(self, table: str) -> Mapping[str, str]:
-        if not (self.path / f"{table}.parquet").is_file():
+        file = self.path / f"{table}.parquet"
+        if not file.is_file():
+            if os.path.lexists(file):
+                raise _damaged(self.path, f"{file.name} is no file")
             return {}
         return {row[0]: row[1] for row in self._ask(f"DESCRIBE FROM {self._source(table)}")}
 
@@ -462,10 +471,16 @@ def _cast(name: str, found: str, kind: str) -> str:
     """SQL for a column of the type `found` as `kind`: NULL for what is none. A cast alone would round
     fractions."""
     cast = f'TRY_CAST("{name}" AS {kind})'
+    if kind == BIGINT and found.startswith("TIMESTAMP"):
+        # Counted from 1970, which other programs make of 0 when they give moments a type of their own.
+        cast = f'TRY(epoch_ns("{name}"))'
+    elif kind == BIGINT and found == "BOOLEAN":
+        cast = f"CAST(NULL AS {kind})"
     if kind == BIGINT and found.startswith(("DOUBLE", "FLOAT", "DECIMAL")):
         cast = f'CASE WHEN "{name}" = floor("{name}") THEN {cast} END'
-    if name in _MOMENTS:
-        return f"CASE WHEN {cast} BETWEEN {-_LATEST} AND {_LATEST} THEN {cast} END"
+    if name in _BOUNDS:
+        first, last = _BOUNDS[name]
+        return f"CASE WHEN {cast} BETWEEN {first} AND {last} THEN {cast} END"
     return cast
 
 
@@ -603,16 +618,16 @@ def _cells(values: Sequence[object], kind: str) -> Cells:
 
 
 def _possible(batch: Batch) -> Batch:
-    """The batch without moments that cannot be: these are cells of no value."""
+    """The batch without numbers that cannot be: these are cells of no value."""
     found = dict(batch)
-    for name in _MOMENTS:
+    for name, (first, last) in _BOUNDS.items():
         cells = batch.get(name)
         if cells is None or not len(cells.values):
             continue
-        if cells.values.min() >= -_LATEST and cells.values.max() <= _LATEST:
+        if cells.values.min() >= first and cells.values.max() <= last:
             continue
         there = np.ones(len(cells.values), np.bool_) if cells.valid is None else cells.valid
-        fits = (cells.values >= -_LATEST) & (cells.values <= _LATEST)
+        fits = (cells.values >= first) & (cells.values <= last)
         odd = cells.odd + int(np.count_nonzero(there & ~fits))
         found[name] = Cells(np.where(fits, cells.values, 0), there & fits, odd=odd)
     return found

@@ -190,6 +190,24 @@ def test_profiler_cost_is_clipped_and_impossible_shares_are_withheld() -> None:
     assert [row["reason"] for row in found[1:]] == [None] * 3
 
 
+def test_profiler_cost_of_a_stretch_without_an_end_is_unknown() -> None:
+    stretch = {"pass": "r", "process": 0, "start_ns": 120, "end_ns": None}
+    found = ask(
+        "profiler_cost",
+        launch=[launch(1, 100, 200)],
+        overhead=[
+            {**stretch, "kind": "a"},
+            {**stretch, "kind": "b"},
+            {**stretch, "kind": "b", "end_ns": 130},
+        ],
+    )
+    assert columns(found, "kind records total_ns inside_ns share") == [
+        ("b", 2, 10, 10, 0.1),
+        ("a", 1, None, None, None),
+    ]
+    assert [row["reason"] for row in found] == [None, "no stretch has both a start and an end"]
+
+
 def test_profiler_cost_without_a_window_has_no_share() -> None:
     (row,) = ask("profiler_cost", overhead=[{"pass": "r", "kind": "start", "start_ns": 0, "end_ns": 9}])
     assert (row["total_ns"], row["inside_ns"], row["share"]) == (9, None, None)

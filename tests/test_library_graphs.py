@@ -53,6 +53,24 @@ def test_a_replay_with_several_records_is_busy_while_any_of_them_runs() -> None:
     ]
 
 
+def test_a_replay_that_is_not_timed_or_numbered_is_unknown_and_not_zero() -> None:
+    found = ask(
+        "graph_launches",
+        launch=[launch(i, 100 * i, 100 * i + 10, "graph") for i in range(3)],
+        kernel=[
+            kernel("a", None, None, launch_id=0, graph_node_id=1),
+            kernel("a", 120, 130, launch_id=1),
+            kernel("b", None, None, launch_id=1, graph_node_id=2),
+        ],
+        graph_run=[{"pass": "r", "launch_id": 2, "graph_exec_id": 7, "start_ns": None, "end_ns": None}],
+    )
+    assert columns(found, "records nodes kernels device_start_ns busy_ns span_ns") == [
+        ("nodes", 1, 1, None, None, None),
+        ("nodes", None, 2, 120, 10, 10),
+        ("whole graph", None, None, None, None, None),
+    ]
+
+
 def graphs(launches: int, covered: int) -> dict[str, list[dict[str, object]]]:
     return {
         "launch": [launch(i, 100 * i, 100 * i + 10, "graph") for i in range(launches)],

@@ -8,7 +8,7 @@
 -- call_ns            time in the call in ns
 -- records            nodes: the graph was traced node by node; whole graph: as one record; none: nothing was recorded
 -- graph_exec_id      executable graph that ran; NULL unless it was recorded as a whole
--- nodes              distinct nodes that ran; NULL when unknown
+-- nodes              distinct nodes that ran; NULL when unknown, as where the report does not number them
 -- kernels            kernels that ran; NULL when unknown
 -- memory_operations  copies and fills that ran; NULL when unknown
 -- device_start_ns    start of the first record on the device in ns; NULL when nothing is timed
@@ -42,13 +42,14 @@ WITH launched AS MATERIALIZED (
         pass,
         launch_id,
         whole,
-        count(DISTINCT graph_node_id) AS nodes,
+        CASE WHEN count(graph_node_id) = count(*) THEN count(DISTINCT graph_node_id) END AS nodes,
         count(*) FILTER (kind = 'kernel') AS kernels,
         count(*) FILTER (kind <> 'kernel') AS memory_operations,
         min(start_ns) AS first_ns,
         max(end_ns) AS last_ns,
         -- What each adds to the union: its length past the end of all before it.
-        sum(greatest(0, end_ns - greatest(start_ns, coalesce(ended_ns, start_ns)))) AS busy
+        sum(greatest(0, end_ns - greatest(start_ns, coalesce(ended_ns, start_ns))))
+            FILTER (start_ns IS NOT NULL AND end_ns IS NOT NULL) AS busy
     FROM placed
     GROUP BY pass, launch_id, whole
 ), ran AS (

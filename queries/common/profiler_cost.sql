@@ -4,8 +4,8 @@
 -- process      process, numbered from 0 in the report
 -- kind         what it was spent on, as the report names or numbers it
 -- records      stretches of overhead
--- total_ns     their durations together in ns, wherever they lie
--- inside_ns    what of them lies between the first and the last record of the program, in ns
+-- total_ns     their durations together in ns, wherever they lie; NULL when none has an end
+-- inside_ns    what of them lies between the first and the last record of the program, in ns; NULL likewise
 -- window_ns    from the first to the last record of the program, in ns; NULL without any
 -- share        inside_ns over window_ns; NULL when it cannot be
 -- reason       why there is no share
@@ -19,7 +19,9 @@ WITH clipped AS (
         o.kind,
         count(*) AS records,
         CAST(sum(o.end_ns - o.start_ns) AS BIGINT) AS total_ns,
-        CAST(sum(greatest(0, least(o.end_ns, w.end_ns) - greatest(o.start_ns, w.start_ns))) AS BIGINT) AS inside_ns,
+        -- greatest() and least() pass over what is missing.
+        CAST(sum(greatest(0, least(o.end_ns, w.end_ns) - greatest(o.start_ns, w.start_ns)))
+            FILTER (o.end_ns - o.start_ns IS NOT NULL) AS BIGINT) AS inside_ns,
         any_value(w.end_ns - w.start_ns) AS window_ns
     FROM overhead AS o
     LEFT JOIN capture_window AS w ON w.pass = o.pass
@@ -39,6 +41,7 @@ SELECT
         WHEN window_ns = 0 THEN 'the records of the program span no time'
         WHEN inside_ns > window_ns THEN
             'above 100 %: the stretches lie on several threads at once, so they are no share of time'
+        WHEN inside_ns IS NULL THEN 'no stretch has both a start and an end'
     END AS reason
 FROM clipped
 ORDER BY pass, process NULLS FIRST, total_ns DESC NULLS LAST, kind

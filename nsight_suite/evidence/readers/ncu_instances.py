@@ -7,6 +7,7 @@ opcode, a time. A metric may have instances only, and then no value before the b
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 _CELL = re.compile(r"(?:(?P<aggregate>[^(;]*?) )?\((?P<list>.*)\)", re.DOTALL)
@@ -18,33 +19,49 @@ _NUMBER = re.compile(
 
 @dataclass(frozen=True)
 class Instances:
-    """The printed value of the metric as a whole, "no data" without one, and (name, value) of its instances."""
+    """The printed value of the metric as a whole, "no data" without one, and the list of its instances."""
 
     aggregate: str
-    values: list[tuple[str, str]]
+    listed: str
+    named: bool
+
+    def values(self) -> Iterator[tuple[str, str]]:
+        """Name and value of each."""
+        for index, (name, _, value) in enumerate(_pieces(self.listed), 1):
+            yield name if self.named else f"#{index}", value
 
 
 def instances(text: str) -> Instances | None:
     """The instances in a cell; None when it is an ordinary value, such as "(256, 1, 1)" or "foo (bar)".
 
-    >>> instances("6 (IMAD: 2; MOV: 4)")
-    Instances(aggregate='6', values=[('IMAD', '2'), ('MOV', '4')])
+    >>> found = instances("6 (IMAD: 2; MOV: 4)")
+    >>> found.aggregate, list(found.values())
+    ('6', [('IMAD', '2'), ('MOV', '4')])
     """
     match = _CELL.fullmatch(text)
     if not match:
         return None
-    pieces = [piece.rpartition(": ") for piece in match["list"].split("; ")]
-    named = all(separator for _, separator, _ in pieces)
-    if not named and any(separator for _, separator, _ in pieces):
+    aggregate, listed = match["aggregate"], match["list"]
+    # A source-level metric has thousands of instances, so none are gathered here.
+    named = all(separator for _, separator, _ in _pieces(listed))
+    if not named and any(separator for _, separator, _ in _pieces(listed)):
         return None
-    aggregate = match["aggregate"]
-    repeated = len(pieces) == 1 and pieces[0][2] == aggregate  # CachePreferNone (CachePreferNone)
-    shown = [value for _, _, value in pieces] + ([aggregate] if aggregate is not None else [])
-    if not repeated and not all(_NUMBER.fullmatch(value) for value in shown):
+    one_only = "; " not in listed
+    repeated = one_only and listed.rpartition(": ")[2] == aggregate  # CachePreferNone (CachePreferNone)
+    if not repeated and not (
+        all(_NUMBER.fullmatch(value) for _, _, value in _pieces(listed))
+        and (aggregate is None or _NUMBER.fullmatch(aggregate))
+    ):
         return None
-    if aggregate is None and len(pieces) == 1 and not named:
+    if aggregate is None and one_only and not named:
         return None
-    names = [name if named else f"#{index}" for index, (name, _, _) in enumerate(pieces, 1)]
-    return Instances(
-        aggregate or "no data", [(name, piece[2]) for name, piece in zip(names, pieces, strict=True)]
-    )
+    return Instances(aggregate or "no data", listed, named)
+
+
+def _pieces(listed: str) -> Iterator[tuple[str, str, str]]:
+    """Name, separator and value of each instance; without a name both are empty."""
+    begin = 0
+    while (end := listed.find("; ", begin)) >= 0:
+        yield listed[begin:end].rpartition(": ")
+        begin = end + 2
+    yield listed[begin:].rpartition(": ")

@@ -10,7 +10,8 @@ import csv
 import json
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
 
@@ -34,6 +35,7 @@ _AVERAGES = {
 _SINGLE = {"Value": "value"}
 # With a baseline these are ratios, and the unit is that of what was divided.
 _NORMALIZED = ("AvgValue", "Geomean")
+_UNKNOWN_UNIT = "the unit "
 _RESERVED = frozenset(
     {
         *("Annotation", "Metric", "Kernel", "GPU", "Host", "ComputeClock", "MemoryClock", "Unit", "NumRuns"),
@@ -50,27 +52,53 @@ def recognises(header: Sequence[str]) -> bool:
 
 def read(connection: Connection, path: Path, pass_name: str) -> None:
     """Insert the measurements of one table. Raises BadReport for a file that is none."""
+    found = _Found()
     try:
         with path.open(encoding="utf-8-sig", errors="replace", newline="") as file:
-            header, *rows = csv.reader(line.replace("\0", "\ufffd") for line in file)
-    except ValueError:
-        raise BadReport(f"{path.name} is empty.", "Run nsight-python again with output_csv=True.") from None
+            lines = csv.reader(line.replace("\0", "\ufffd") for line in file)
+            header = next(lines, None)
+            if header is None:
+                raise BadReport(f"{path.name} is empty.", "Run nsight-python again with output_csv=True.")
+            if not recognises(header):
+                told = (
+                    f"{path.name} is no table of nsight-python: it lacks Annotation, Metric, AvgValue or Value."
+                )
+                raise BadReport(told, "Give the file that nsight-python wrote with output_csv=True.")
+            # Nothing is inserted before the last line is read.
+            measured = _all_measurements(header, lines, found)
+            insert_rows(connection, "measurement", ({"pass": pass_name, **one} for one in measured))
     except (OSError, csv.Error) as error:
         raise BadReport(f"{path.name} cannot be read: {error}.") from error
-    if not recognises(header):
-        raise BadReport(
-            f"{path.name} is no table of nsight-python: it lacks Annotation, Metric, AvgValue or Value.",
-            "Give the file that nsight-python wrote with output_csv=True.",
-        )
-    whole = [dict(zip(header, row, strict=True)) for row in rows if len(row) == len(header)]
+    insert_rows(connection, "gpu", ({"pass": pass_name, "name": gpu} for gpu in sorted(found.gpus - {""})))
+    note_report(connection, pass_name, path, "nsight-python-csv", rows=found.rows, complete=not found.broken)
+    note_doubts(connection, pass_name, _doubts(path.name, found))
+
+
+@dataclass
+class _Found:
+    """What is known of a table when all its rows have been read."""
+
+    rows: int = 0
+    broken: int = 0
+    gpus: set[str] = field(default_factory=set)
+    unknown_units: set[str] = field(default_factory=set)
+
+
+def _all_measurements(
+    header: Sequence[str], lines: Iterable[Sequence[str]], found: _Found
+) -> Iterator[dict[str, object]]:
     parameters = _parameters(header)
-    found = [one for number, row in enumerate(whole) for one in _measurements(row, number, parameters)]
-    insert_rows(connection, "measurement", ({"pass": pass_name, **one} for one in found))
-    gpus = sorted({row.get("GPU", "") for row in whole} - {""})
-    insert_rows(connection, "gpu", ({"pass": pass_name, "name": gpu} for gpu in gpus))
-    broken = len(rows) - len(whole)
-    note_report(connection, pass_name, path, "nsight-python-csv", rows=len(whole), complete=not broken)
-    note_doubts(connection, pass_name, _doubts(path.name, found, broken))
+    for line in lines:
+        if len(line) != len(header):
+            found.broken += 1
+            continue
+        row = dict(zip(header, line, strict=True))
+        found.gpus.add(row.get("GPU", ""))
+        for one in _measurements(row, found.rows, parameters):
+            if str(one.get("reason")).startswith(_UNKNOWN_UNIT):
+                found.unknown_units.add(row["Unit"])
+            yield one
+        found.rows += 1
 
 
 def _parameters(header: Sequence[str]) -> list[str]:
@@ -115,19 +143,17 @@ def _value(text: str, unit: str, *, is_number: bool) -> dict[str, object]:
         unit, is_number = "", False
     scale = units.scale(unit)
     if scale is None:
-        return {"reason": f"the unit '{unit}' is not known"}
+        return {"reason": f"{_UNKNOWN_UNIT}'{unit}' is not known"}
     value = float(number * Decimal(10) ** scale.exponent)
     if not math.isfinite(value):
         return {"reason": f"'{text}' is too large"}
     return {"value": value, "unit": scale.base if is_number else None}
 
 
-def _doubts(name: str, found: Sequence[Mapping[str, object]], broken: int) -> Iterator[Doubt]:
-    if broken:
-        told = f"{broken} rows of {name} do not have as many cells as its header and were left out."
+def _doubts(name: str, found: _Found) -> Iterator[Doubt]:
+    if found.broken:
+        told = f"{found.broken} rows of {name} do not have as many cells as its header and were left out."
         yield ("ragged-rows", name, f"{told} The file was cut off or changed.")
-    unknown = sorted({str(one["reason"]) for one in found if "the unit '" in str(one.get("reason"))})
-    for reason in unknown:
-        unit = reason.split("'")[1]
+    for unit in sorted(found.unknown_units):
         told = f"{name} has metrics in '{unit}'. That unit is not known, so their values are left out"
         yield ("unknown-unit", unit, f"{told}; `original` has them as printed.")

@@ -116,7 +116,7 @@ class Cells:
             if text.endswith(")") and (several := instances(text)):
                 aggregate = several.aggregate[:LONGEST_CELL]
                 write((number, metric, shape_of(metric, aggregate), position, "", aggregate))
-                for name, value in several.values:
+                for name, value in several.values():
                     cut = value[:LONGEST_CELL]
                     write((number, metric, shape_of(metric, cut), position, name[:LONGEST_CELL], cut))
             else:

@@ -839,6 +839,8 @@ def test_policies_are_told_where_the_file_tells_them_and_unknown_where_not(tmp_p
         ("C:\\Program Files\\ncu.exe --graph-profiling graph app.exe --set full", ("all", "base", "graph")),
         ("ncu -k regex:saxpy -c 3 -oname --clock-control none app", ("all", "none", "node")),
         ("ncu --cache-control none --newest-option x --clock-control none app", ("none", "unknown", "unknown")),
+        ("ncu --nvtx-include my step/ --cache-control none app", ("unknown", "unknown", "unknown")),
+        ("ncu --cache-control none -k regex:void k python app.py", ("none", "base", "node")),
         ("ncu --cache-control sometimes app", ("unknown", "base", "node")),
         ("ncu --config-file-path mine.cfg --cache-control none app", ("unknown", "unknown", "unknown")),
         ("ncu app --config-file-path mine.cfg", ("all", "base", "node")),

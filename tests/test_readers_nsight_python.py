@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -13,6 +15,7 @@ from nsight_suite.errors import BadReport
 from nsight_suite.evidence import store
 from nsight_suite.evidence.readers import nsight_python_csv
 from nsight_suite.evidence.tables import tables
+from nsight_suite.ingesting.recognising import recognise
 
 STATISTICS = ("AvgValue", "StdDev", "MinValue", "MaxValue", "NumRuns", "CI95_Lower", "CI95_Upper")
 HEADER = (
@@ -137,6 +140,20 @@ def test_numbers_beyond_all_bounds_are_told(connection: store.Connection, tmp_pa
     read(connection, tmp_path, HEADER, row(AvgValue="1e999", NumRuns="9" * 5000))
     found = "SELECT value, runs, reason FROM measurement WHERE statistic = 'mean'"
     assert rows(connection, found) == [(None, None, "'1e999' is too large")]
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
+def test_a_table_that_was_saved_otherwise(connection: store.Connection, tmp_path: Path, encoding: str) -> None:
+    path = tmp_path / "sweep.csv"
+    text = io.StringIO()
+    csv.writer(text).writerows([HEADER, [], row(Kernel="k" * 200_000), []])
+    path.write_text(text.getvalue(), encoding=encoding)
+    nsight_python_csv.read(connection, path, "sweep")
+    assert rows(connection, "SELECT DISTINCT length(kernel) FROM measurement") == [100_000]
+    assert codes(connection) == []
+    path.write_text("x" * 200_000, encoding=encoding)
+    with pytest.raises(BadReport, match="text without a table"):
+        recognise(path)
 
 
 def test_rows_that_were_cut_are_told(connection: store.Connection, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 The report joins the words with spaces and leaves quotes out, so only what is surely an option of ncu is read:
 up to the first word that is neither an option nor an option's value, and no further than an unknown option.
+Where that word may still be of a range's or kernel's name, what an option behind it decides is unknown.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ _POLICIES = {
     "clock-control": ("base", "none", "boost", "reset", "lock"),
     "graph-profiling": ("node", "graph"),
 }
+_POLICY_WORDS = frozenset(f"--{name}" for name in _POLICIES)
 # Options with a value. What follows one that is missing here counts as unknown.
 _VALUED = _names(
     """
@@ -39,6 +41,13 @@ _VALUED = _names(
     sampling-buffer-size sampling-interval sampling-max-passes section section-folder
     section-folder-recursive set source-folders target-processes target-processes-filter
     warp-sampling-buffer-size warp-sampling-interval warp-sampling-max-passes
+    """
+)
+# Of those, the ones whose value may hold spaces, which the report does not tell from its end.
+_FREE_TEXT = _names(
+    """
+    kernel-name kernel-regex nvtx-exclude nvtx-include range-filter section-folder section-folder-recursive
+    source-folders target-processes-filter
     """
 )
 # Options without a value; some take one of the words of _YES_OR_NO.
@@ -84,7 +93,7 @@ def _policy(value: str | None, known: tuple[str, ...], sure: bool) -> str:
 
 def _options(words: list[str]) -> Iterator[tuple[str | None, str]]:
     """Options of ncu with their values; at last (None, …) when it is not sure what follows."""
-    at = _after_tool(words)
+    at, name = _after_tool(words), ""
     while at < len(words) and words[at].startswith("-"):
         word, following = words[at], words[at + 1] if at + 1 < len(words) else ""
         name, equals, value = word.lstrip("-").partition("=")
@@ -107,6 +116,8 @@ def _options(words: list[str]) -> Iterator[tuple[str | None, str]]:
         else:
             yield None, word
             return
+    if name in _FREE_TEXT and any(word.partition("=")[0] in _POLICY_WORDS for word in words[at:]):
+        yield None, name
 
 
 def _after_tool(words: list[str]) -> int:

@@ -17,6 +17,9 @@ from pathlib import Path
 
 from nsight_suite.evidence.readers.ncu_refusals import refusal, summary
 
+# A cell may be of any length: what is no CSV is seen by its header, and not by a cell of more than 128 KiB.
+csv.field_size_limit(2**31 - 1)
+
 _SUMMARY = ("Minimum", "Maximum", "Average")
 _OF_NCU = frozenset({"Process ID", "Metric Name", "Metric Value"})
 _LONGEST_ROW = 50  # lines; a range's name or a rule's text may hold line ends

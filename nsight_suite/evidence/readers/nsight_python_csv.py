@@ -19,6 +19,8 @@ from nsight_suite.errors import BadReport
 from nsight_suite.evidence.notes import Doubt, note_doubts, note_report
 from nsight_suite.evidence.paths import without_paths
 from nsight_suite.evidence.readers import units
+from nsight_suite.evidence.readers.ncu_page import encoding_of
+from nsight_suite.evidence.readers.workloads import LONGEST_CELL
 from nsight_suite.evidence.store import Connection, insert_rows
 
 _AVERAGES = {
@@ -54,7 +56,9 @@ def read(connection: Connection, path: Path, pass_name: str) -> None:
     """Insert the measurements of one table. Raises BadReport for a file that is none."""
     found = _Found()
     try:
-        with path.open(encoding="utf-8-sig", errors="replace", newline="") as file:
+        with path.open("rb") as file:
+            encoding = "utf-8-sig" if encoding_of(file.read(2)) == "utf-8" else "utf-16"
+        with path.open(encoding=encoding, errors="replace", newline="") as file:
             lines = csv.reader(line.replace("\0", "\ufffd") for line in file)
             header = next(lines, None)
             if header is None:
@@ -88,11 +92,11 @@ def _all_measurements(
     header: Sequence[str], lines: Iterable[Sequence[str]], found: _Found
 ) -> Iterator[dict[str, object]]:
     parameters = _parameters(header)
-    for line in lines:
+    for line in filter(None, lines):
         if len(line) != len(header):
             found.broken += 1
             continue
-        row = dict(zip(header, line, strict=True))
+        row = {name: cell[:LONGEST_CELL] for name, cell in zip(header, line, strict=True)}
         found.gpus.add(row.get("GPU", ""))
         for one in _measurements(row, found.rows, parameters):
             if str(one.get("reason")).startswith(_UNKNOWN_UNIT):

@@ -534,6 +534,13 @@ def test_21_no_kernel_matched_and_which_there_were(connection: store.Connection,
     assert "The program launched saxpy, DeviceReduceKernel." in told
 
 
+def test_21_errors_are_the_reason_where_there_are_some(connection: store.Connection, tmp_path: Path) -> None:
+    errors = "==ERROR== Failed to find metric bogus__m.sum\n==ERROR== Failed to profile kernel in process 457\n"
+    told = refused(connection, tmp_path, BANNERS + errors + "==WARNING== No kernels were profiled.\n")
+    assert "a metric or section is unknown; a kernel could not be profiled" in told
+    assert "filters" not in told
+
+
 def test_21_no_range_matched(connection: store.Connection, tmp_path: Path) -> None:
     told = refused(connection, tmp_path, BANNERS + "==WARNING== No ranges were profiled.\n")
     assert "no kernel matched" in told
@@ -814,6 +821,12 @@ def test_graphs_are_known_by_their_attributes(  # noqa: PLR0917
     assert ncu_csv.policies(path).graph_profiling == ("graph" if kind == "graph" else "unknown")
 
 
+def test_attributes_beyond_all_bounds_describe_no_gpu(connection: store.Connection, tmp_path: Path) -> None:
+    names = ["device__attribute_display_name", "device__attribute_total_memory"]
+    read(connection, tmp_path, raw(names, ["", "byte"], ["H200", "1e300"]))
+    assert rows(connection, "SELECT name, memory_bytes FROM gpu") == [("H200", None)]
+
+
 def test_replay_passes_are_kept(connection: store.Connection, tmp_path: Path) -> None:
     page = raw([READS, "profiler__replayer_passes"], ["byte", "pass"], ["1", "38"])
     read(connection, tmp_path, page, (READS,))
@@ -968,6 +981,11 @@ PER_NVTX = text_of(
     ["Domain", "Range:PL_Type", "Kernel Name", "Invocations", *METRIC[:3], "Minimum", "Maximum", "Average"],
     ["d", "r", "k", "2", "S", READS, "byte", "1", "3", "2"],
 )
+RAW_SUMMARY = text_of(
+    ["Process ID", *LAUNCH[2:5], *SHAPE, "Invocations", READS],
+    [""] * 9 + ["byte"],
+    ["1", "p", "gold", "k", "(1, 1, 1)", "(1, 1, 1)", "0", "9.0", "2", "5"],
+)
 SESSION = """\
 Launch Settings
 "Launch Attribute","Value"
@@ -994,6 +1012,7 @@ PLAIN = """\
     [
         (SUMMARY, "is a summary page"),
         (BANNERS + PER_NVTX, "is a summary page"),
+        (RAW_SUMMARY, "is a summary page"),
         (SESSION, "is a session page"),
         (SOURCE, "is a source page"),
         (PLAIN, "printed as text, without --csv"),

@@ -64,8 +64,9 @@ class Header:
 
     @cached_property
     def is_summary(self) -> bool:
-        """Whether it has minimum, maximum and average over launches in place of the launches themselves."""
-        return not self.is_long and set(_SUMMARY) <= set(self.names)
+        """Whether it tells of several launches at once: how many, with minimum, maximum and average or without."""
+        counts_only = "Invocations" in self.at and "ID" not in self.at
+        return not self.is_long and (counts_only or set(_SUMMARY) <= set(self.names))
 
     def fits(self, row: list[str]) -> bool:
         """Whether a row belongs under this header.

@@ -95,6 +95,11 @@ def failure(text: str, name: str) -> BadReport | None:
             "Run as root or with CAP_SYS_ADMIN, or load the driver with NVreg_RestrictProfilingToAdminUsers=0.",
         )
     if re.search("No (kernels|ranges|graphs|workloads) were profiled", text):
+        if errors := tool_errors(text):
+            return BadReport(
+                f"{name} has no counters: nothing was profiled, and ncu printed errors: {'; '.join(errors)}.",
+                "Profile again without what caused them; ncu --query-metrics lists the metrics of a GPU.",
+            )
         available = _available(text)
         found = f" The program launched {', '.join(available)}." if available else ""
         return BadReport(
@@ -165,7 +170,7 @@ def _other_page(text: str, name: str) -> BadReport | None:
         return BadReport(
             f"{name} is a session page, which has no counters but the whole command line.", way_out
         )
-    if re.search(r'^"?(#|Address)"?,"?(Address|Source)"?,', text, re.MULTILINE):
+    if re.search(r'^"?(#|Address|Line No)"?,"?(Address|Source)"?,', text, re.MULTILINE):
         return BadReport(f"{name} is a source page, which has counters of lines and not of launches.", way_out)
     if re.search(r"^ *Metric Name +Metric Unit +(Metric Value|Minimum)", text, re.MULTILINE):
         return BadReport(f"{name} was printed as text, without --csv.", way_out)

@@ -72,6 +72,16 @@ def test_11_output_without_a_line_end_before_the_header(connection: store.Connec
     assert values(connection) == [1]
 
 
+@pytest.mark.parametrize("output", ["loss,0.5,", '"a","b",', '"run",'])
+@pytest.mark.parametrize("text", [raw([READS], ["byte"], ["1"]), details(["S", READS, "byte", "1"])])
+def test_11_output_like_names_of_columns_before_the_header(
+    connection: store.Connection, tmp_path: Path, text: str, output: str
+) -> None:
+    read(connection, tmp_path, output + text)
+    assert values(connection) == [1]
+    assert codes(connection) == []
+
+
 @pytest.mark.parametrize("output", ["epoch 3 ... ", "loss,0.5,", 'say "hi', "50%\r"])
 def test_11_output_without_a_line_end_before_a_row(
     connection: store.Connection, tmp_path: Path, output: str

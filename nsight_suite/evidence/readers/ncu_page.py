@@ -64,7 +64,7 @@ class Header:
 
     @cached_property
     def is_summary(self) -> bool:
-        """Whether it tells of several launches at once: how many, with minimum, maximum and average or without."""
+        """Whether it tells of several launches at once: how many, their minimum, maximum and average."""
         counts_only = "Invocations" in self.at and "ID" not in self.at
         return not self.is_long and (counts_only or set(_SUMMARY) <= set(self.names))
 
@@ -133,7 +133,7 @@ def lines_of(texts: Iterable[str]) -> Iterator[Line]:
     below_header = False
     while (raw := source.take()) is not None:
         text = raw.rstrip("\r\n")
-        if names := header_of(text):
+        if names := _header_above(text, source):
             header, below_header = Header(tuple(names), '"Kernel Name"' in text), True
             yield Line(Kind.HEADER, names, text)
         elif not header.names or not text.strip() or text.startswith("=="):
@@ -164,6 +164,18 @@ class _Source:
             return True
         self.put_back([text])
         return False
+
+
+def _header_above(text: str, source: _Source) -> list[str]:
+    """The names of a header, of several readings the one that the next line fits; nothing for another line."""
+    readings = list(_headers_of(text))
+    if len(readings) > 1 and (below := source.take()) is not None:
+        source.put_back([below])
+        for names in readings:
+            header, row = Header(tuple(names)), cells(below.rstrip("\r\n"), len(names))
+            if row is not None and (header.fits(row) or _is_units(row, header)):
+                return names
+    return readings[0] if readings else []
 
 
 def _line(source: _Source, raw: str, header: Header, below_header: bool) -> Line:
@@ -253,17 +265,19 @@ def cells(line: str, expected: int | None = None) -> list[str] | None:
 
 def header_of(line: str) -> list[str]:
     """The names of a header, also when the program's unfinished line stands before it; else nothing."""
+    return next(_headers_of(line), [])
+
+
+def _headers_of(line: str) -> Iterator[list[str]]:
+    """The same for each way to read a line: what the program printed may look like names of columns."""
     if "Kernel Name" not in line:
-        return []
-    for start in (0, line.find('"ID"'), line.find('"Process ID"')):
-        if start < 0:
-            continue
+        return
+    for start in sorted({0, line.find('"ID"'), line.find('"Process ID"')} - {-1}):
         names = [name.strip() for name in cells(line[start:].strip()) or []]
         if "Kernel Name" in names and (
             Header(tuple(names)).is_summary or ("ID" in names and _is_of_ncu(names))
         ):
-            return names
-    return []
+            yield names
 
 
 def _is_of_ncu(names: list[str]) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -15,6 +16,7 @@ from tiny_export import Call, Kernel, Range, make_export
 from nsight_suite.errors import BadReport
 from nsight_suite.evidence.readers import nsys
 from nsight_suite.evidence.store import bare_connection, empty_store
+from nsight_suite.query import main
 
 DATA = Path(__file__).parent / "data"
 _KINDS = {"INTEGER": "BIGINT", "REAL": "DOUBLE", "TEXT": "VARCHAR"}
@@ -69,6 +71,23 @@ def tiny(path: Path) -> Path:
         kernels=[Kernel("k", 10, 20, 1), Kernel("k", 30, 45, 1)],
         nvtx=[Range("step", 0, 5, payload=7)],
     )
+
+
+@pytest.mark.parametrize(
+    ("sql", "right"),
+    [
+        ("SELECT count(*) AS n FROM kernel", [{"n": 2}]),
+        ("SELECT count(*) AS n FROM range", [{"n": 1}]),
+        ("SELECT kernel_id, name FROM kernel ORDER BY ALL", [{"kernel_id": n, "name": "k"} for n in (0, 1)]),
+        ("SELECT sum(end_ns - start_ns) AS ns, max(grid_x) AS x FROM kernel", [{"ns": 25, "x": None}]),
+    ],
+)
+def test_questions_are_answered_without_a_run(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], sql: str, right: list[dict[str, Any]]
+) -> None:
+    folder = as_parquet(tiny(tmp_path / "r.sqlite"), tmp_path / "folder")
+    assert main([str(folder), "--sql", sql, "--format", "json"]) == 0
+    assert json.loads(capsys.readouterr().out) == right
 
 
 @pytest.mark.parametrize("kind", ["UBIGINT", "DOUBLE", "VARCHAR", "DECIMAL(38, 0)", "HUGEINT"])

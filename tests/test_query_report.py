@@ -85,6 +85,7 @@ def test_a_database_that_lost_its_journal_is_doubted(
 def test_a_sound_report_is_answered_without_a_word(tmp_path: Path, capsys: CAPTURE) -> None:
     report = export(tmp_path / "r.sqlite")
     assert asked(capsys, report, "--sql", "SELECT count(*) AS n FROM kernel") == ([{"n": 1}], "")
+    assert asked(capsys, report, "--sql", "SELECT count(*) AS n FROM range") == ([{"n": 1}], "")
     assert asked(capsys, report, "--sql", "SELECT name, kernels FROM range") == (
         [{"name": "step", "kernels": 1}],
         "",

@@ -60,7 +60,8 @@ def read_ranges(connection: Connection, export: Export, needed: Collection[str])
     names = _Names(export)
     threads, processes = in_order(export, calls.seen | names.seen, working)
     paths = Paths()
-    wanted = {row for column in needed for row in _MADE_OF.get(column, ())}
+    # Whatever is asked, the rows are to be counted.
+    wanted = {"start"} | {row for column in needed for row in _MADE_OF.get(column, ())}
 
     def swept(thread: int) -> Iterator[Rows]:
         for rows in _swept(names.by_thread.pop(thread), calls.by_thread.pop(thread, _NO_CALLS), paths):

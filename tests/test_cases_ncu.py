@@ -688,6 +688,25 @@ def test_83_a_name_may_hold_a_line_end(connection: store.Connection, tmp_path: P
     assert codes(connection) == []
 
 
+def test_83_texts_hold_line_ends_of_every_kind(connection: store.Connection, tmp_path: Path) -> None:
+    texts = ["\r", "x\ry", "x\ny", "x\r\ny", '"\r"', "a,\r", "\n\r", "5"]
+    metrics = [f"a__{number}.sum" for number in range(len(texts))]
+    read(
+        connection,
+        tmp_path,
+        raw([*metrics, READS], [""] * len(texts) + ["inst"], [*texts, "6 (x\ry: 2; z: 4)"]),
+    )
+    found = rows(connection, "SELECT original, instance FROM counter ORDER BY metric, instance")
+    assert found[:-3] == [(text, None) for text in texts]
+    assert rows(
+        connection, "SELECT instance, value FROM counter WHERE metric = $$dram__bytes_read.sum$$ ORDER BY 2"
+    ) == [
+        ("x\ry", 2),
+        ("z", 4),
+        (None, 6),
+    ]
+
+
 def test_84_launches_of_one_kernel_stay_apart(connection: store.Connection, tmp_path: Path) -> None:
     text = text_of(
         [*LAUNCH, *SHAPE, READS],

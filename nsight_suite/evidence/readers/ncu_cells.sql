@@ -8,6 +8,7 @@ FROM read_csv(
     delim = ',',
     quote = '"',
     escape = '"',
+    new_line = '\r\n',
     columns = {
         'workload_id': 'BIGINT',
         'metric_id': 'INTEGER',

@@ -147,7 +147,8 @@ class Cells:
         if index != self._current:
             self._close()
             self._open = self._files[index].open("a", encoding="utf-8", errors="replace", newline="")
-            writer = csv.writer(self._open, lineterminator="\n")
+            # The writer puts into quotes what holds a character of a line's end: a text may hold each alone.
+            writer = csv.writer(self._open, lineterminator="\r\n")
             self._write, self._write_all = writer.writerow, writer.writerows
             self._current = index
 

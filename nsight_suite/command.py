@@ -17,6 +17,10 @@ _INSTALL = (
 )
 
 
+# What DuckDB makes of Ctrl-C while it works for the main thread.
+_INTERRUPTED = "Query interrupted"
+
+
 def run_command(body: Callable[[], int], *, unheard: int = 0) -> int:
     """Run a command's body and return its exit status.
 
@@ -42,7 +46,9 @@ def run_command(body: Callable[[], int], *, unheard: int = 0) -> int:
             raise  # a fault of the suite's own, which no installation mends
         print(f"nsight-suite: The package {error.name} is missing.\n  {_INSTALL}", file=sys.stderr)
         return 2
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, RuntimeError) as error:
+        if isinstance(error, RuntimeError) and str(error) != _INTERRUPTED:
+            raise
         print("nsight-suite: interrupted", file=sys.stderr)
         return 130
     except BrokenPipeError:

@@ -83,6 +83,8 @@ def _query(arguments: argparse.Namespace) -> int:
             f"Cannot write {arguments.out}: there is no folder '{arguments.out.parent}'.", "Make it."
         )
     source, experiment = _source(arguments.run)
+    if arguments.out:
+        _refuse_over(arguments.out, source)
     # A misspelt name is told before anything is opened.
     sql = find_query(arguments.name, experiment).sql if arguments.name else arguments.sql
     sql = _stdin() if sql == "-" else sql
@@ -210,6 +212,21 @@ def _refuse_swapped(run: str, name: str | None) -> None:
             f"'{name}' stands where the name of a query goes.",
             f"The run or report comes first: query {name} {run}",
         )
+
+
+def _refuse_over(out: Path, source: RunFolder | LooseReport) -> None:
+    """An answer must not take the place of what it was asked of."""
+    place, asked = out.resolve(), source.path.resolve()
+    if not place.is_relative_to(asked):
+        return
+    if isinstance(source, RunFolder):
+        from nsight_suite.manifest import role_of
+
+        if place != source.manifest.resolve() and role_of(place.relative_to(asked).as_posix()) == "other":
+            return
+    raise UsageError(
+        f"{out} is part of what is asked: the answer would take its place.", "Give --out another name."
+    )
 
 
 def _stdin() -> str:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from nsight_suite.ingesting.making import ingest
 from nsight_suite.query import main
 from nsight_suite.runfolder import RunFolder
 
@@ -107,6 +108,36 @@ def test_a_missing_table_is_told_and_not_taken_for_empty(
     assert "the table 'kernel' is not empty but missing: kernel.parquet is missing" in captured.err
     assert captured.out == ""
     assert main([str(copy), "host_completion"]) == 0
+
+
+@pytest.mark.parametrize("place", ["run.json", "manifest.json", "evidence/kernel.parquet"])
+def test_an_answer_takes_no_place_of_what_is_asked(
+    synthetic_run: RunFolder, tmp_path: Path, capsys: pytest.CaptureFixture[str], place: str
+) -> None:
+    copy = tmp_path / "run"
+    shutil.copytree(synthetic_run.path, copy)
+    before = {path: path.read_bytes() for path in copy.rglob("*") if path.is_file()}
+    assert main([str(copy), "kernel_counts", "--out", str(copy / place)]) == 2
+    assert "the answer would take its place" in capsys.readouterr().err
+    assert {path: path.read_bytes() for path in copy.rglob("*") if path.is_file()} == before
+
+
+def test_an_answer_takes_no_place_of_the_report_that_is_asked(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = tmp_path / "page.csv"
+    shutil.copyfile(Path(__file__).parent / "data" / "ncu_kernel_raw.csv", page)
+    before = page.read_bytes()
+    assert main([str(page), "ncu_workloads", "--out", str(page)]) == 2
+    assert "the answer would take its place" in capsys.readouterr().err
+    assert page.read_bytes() == before
+
+
+def test_findings_that_are_lost_are_a_doubt(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run = ingest([Path(__file__).parent / "data" / "ncu_kernel_raw.csv"], tmp_path / "run").run
+    (run.evidence / "finding.parquet").unlink()
+    assert main([str(run.path), "ncu_workloads"]) == 0
+    assert "findings-missing" in capsys.readouterr().err
 
 
 def test_the_folder_of_an_output_file_is_not_made(

@@ -122,11 +122,21 @@ def test_unknown_query_names_what_comes_close() -> None:
         ("SET threads = 1", "SET"),
         ("-- nothing", "no statement"),
         ("PIVOT kernel ON name USING count(*)", "PIVOT"),
+        ("EXPLAIN ANALYZE DROP VIEW kernel", "DROP"),
+        ("/* a */ explain -- b\n analyze (FORMAT json) CREATE MACRO m() AS 1", "CREATE"),
+        ("UPDATE EXTENSIONS", "a statement that is no query"),
     ],
 )
 def test_sql_text_only_reads(store: Store, text: str, what: str) -> None:
     with pytest.raises(UsageError, match=f"holds {what}\\."):
         run_sql(store, text)
+
+
+@pytest.mark.parametrize(
+    "text", ["EXPLAIN SELECT 1", "explain analyze select 1", "EXPLAIN /* x */ (FORMAT json) SELECT 1"]
+)
+def test_a_plan_is_told(store: Store, text: str) -> None:
+    assert run_sql(store, text).rows
 
 
 @pytest.mark.parametrize("text", ["SELEC 1", "SELECT * FROM kernl", "SELECT * FROM read_csv('/etc/hostname')"])

@@ -40,7 +40,12 @@ def doubts_among(codes: Iterable[str], needs: Needs | None) -> list[str]:
 
 
 def doubts_of_run(store: Store) -> list[str]:
-    """Those of a run that was ingested, by the findings that its reports left: its store holds DOUBTS."""
+    """Those of a run that was ingested, by the findings that its reports left: its store holds DOUBTS.
+
+    Where the findings are lost, that is the doubt.
+    """
+    if "finding" in store.missing:
+        return doubts_among(["findings-missing"], store.needs)
     found = _rows_if_there(store, "finding", "code, pass")
     codes = set(doubts_among((row["code"] for row in found), store.needs))
     if codes and (strange := _strange_tool(store.needs)):

@@ -8,24 +8,25 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import tempfile
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from types import MappingProxyType
 from typing import IO, Any
 
 import duckdb
 
 from nsight_suite.errors import SuiteError, UsageError, first_line
 from nsight_suite.evidence.aside import Aside
+from nsight_suite.evidence.keeping import keep, kept_files, use_kept
 from nsight_suite.evidence.needs import Needs, needs_of
 from nsight_suite.evidence.sqltext import escaped, not_a_pattern, quoted
 from nsight_suite.evidence.tables import Table, tables
 from nsight_suite.evidence.versions import Version, of_one_version
-from nsight_suite.evidence.views import View, in_order, kept_views, shared_views
+from nsight_suite.evidence.views import in_order, shared_views
 from nsight_suite.runfolder import RunFolder, replacing
 from nsight_suite.writing import cannot_write, replacing_folder
 
@@ -40,9 +41,19 @@ _CONFIG: dict[str, str | bool | int | float | list[str]] = {
 # A DuckDB shell of any version from 1.0 on opens the file.
 _SHELL_CONFIG = {**_CONFIG, "storage_compatibility_version": "v1.0.0"}
 
+# Version 2 packs times as their differences: half the bytes, and quicker to read.
+_PARQUET = "FORMAT parquet, COMPRESSION zstd, PARQUET_VERSION v2"
+
 _LINES = 10_000
 _CHECKED_BYTES = 1 << 20
 _SORTED_ROWS = 100_000
+
+# Whatever stands between its words: spaces and comments.
+_BETWEEN = r"(?:\s|--[^\n]*\n|/\*.*?\*/)*"
+_EXPLAIN = re.compile(
+    rf"^{_BETWEEN}EXPLAIN\b{_BETWEEN}(?:ANALYZE\b{_BETWEEN})?(?:\([^()]*\){_BETWEEN})?",
+    re.IGNORECASE | re.DOTALL,
+)
 
 # What a query is told that reads a missing table.
 _REFUSAL = "the table '{table}' is not empty but missing: {reason}"
@@ -117,7 +128,8 @@ _starting: list[Aside[Connection]] = []
 
 def start_answering() -> None:
     """Begin to start DuckDB for the next `answering_connection`, where there is something else to do first."""
-    _starting.append(_start())
+    if not _starting:
+        _starting.append(_start())
 
 
 def _start() -> Aside[Connection]:
@@ -236,31 +248,13 @@ def write_parquet(connection: duckdb.DuckDBPyConnection, folder: Path) -> None:
                 (rows,) = connection.execute(f"SELECT count(*) FROM {quoted(table.name)}").fetchall()[0]
                 order = "ORDER BY ALL" if rows <= _SORTED_ROWS else ""
                 select = f"SELECT {columns} FROM {quoted(table.name)} {order}"
-                _copy(connection, select, made / f"{table.name}.parquet")
+                path = escaped(made / f"{table.name}.parquet")
+                connection.execute(f"COPY ({select}) TO '{path}' ({_PARQUET})")
                 if not order:
                     large.add(table.name)
-            for view in kept_views().values():
-                needs = needs_of(connection, view.select)
-                if needs and needs.tables & large:
-                    _keep(connection, view, made)
+            keep(connection, made, large, _PARQUET)
         except duckdb.IOException as error:
             raise cannot_write(folder, error) from error
-
-
-def _copy(connection: Connection, select: str, path: Path) -> None:
-    # Version 2 packs times as their differences: half the bytes, and quicker to read.
-    form = "FORMAT parquet, COMPRESSION zstd, PARQUET_VERSION v2"
-    connection.execute(f"COPY ({select}) TO '{escaped(path)}' ({form})")
-
-
-def _keep(connection: Connection, view: View, folder: Path) -> None:
-    """Write the rows of a view. Where they take more memory than may be taken, as those of more than some ten
-    million kernels do, there are none, and each question makes them anew."""
-    path = folder / view.file
-    try:
-        _copy(connection, f"SELECT * FROM ({view.select}) ORDER BY ALL", path)
-    except OutOfMemory:
-        path.unlink(missing_ok=True)
 
 
 def open_store(
@@ -300,12 +294,15 @@ def _opened(
             connection.execute(_create_table(table) if missing_as_empty else _refusing_view(table, reason))
         elif only is None:
             _comment(connection, table)  # for who looks at the tables themselves
-    _allow_only(connection, run, only, writes)
+    folder = run.evidence.resolve()
+    _allow_only(connection, _files(run, only), [folder], writes)
     if only is None:
-        _create_derived_views(connection, run, run.evidence.resolve(), missing)
+        _create_derived_views(connection, run)
         _check_expected(connection, run.expected)
     else:
-        create_shared_views(connection, only=only, kept=_kept_rows(run, run.evidence.resolve(), missing))
+        create_shared_views(connection, only=only)
+    if not missing:  # else they would answer for tables that are lost
+        use_kept(connection, run.evidence, only)
     lost = f"A file in {run.evidence} is lost or damaged."
     remedy = f"{lost} Rebuild it: python -m nsight_suite.evidence {run.path}"
     return Store(connection, missing, remedy, version, needs)
@@ -324,8 +321,8 @@ def write_duckdb(run: RunFolder) -> None:
                 else:
                     _create_view(connection, table, Path("evidence") / f"{table.name}.parquet")
                     _comment(connection, table)
-            _allow_only(connection, run)
-            _create_derived_views(connection, run, Path("evidence"), unreadable)
+            _allow_only(connection, _files(run), [run.evidence.resolve(), Path("evidence")])
+            _create_derived_views(connection, run)
             connection.commit()
             _check_expected(connection, run.expected)
             # What closing cannot bring into the file, it would leave beside it without a word.
@@ -358,11 +355,22 @@ def not_one_query(connection: Connection, text: str, kinds: Collection[str] = ("
         text.encode()
     except UnicodeEncodeError as error:
         raise UsageError(f"The SQL text is not valid UTF-8: {error.reason}.") from error
-    found = [statement.type.name for statement in connection.extract_statements(text)]
+    found = [_kind(statement) for statement in connection.extract_statements(text)]
+    if found == ["EXPLAIN"] and "EXPLAIN" in kinds:
+        # What is explained by its run is run: it must read as well.
+        inner = _EXPLAIN.sub("", text, count=1)
+        return not_one_query(connection, inner) if inner != text else "an EXPLAIN of an unknown form"
     if len(found) == 1 and found[0] in kinds:
         return ""
     # DuckDB carries a PIVOT out as several statements, which make and drop a type.
     return " and ".join("PIVOT" if kind == "MULTI" else kind for kind in found) or "no statement"
+
+
+def _kind(statement: duckdb.Statement) -> str:
+    try:
+        return statement.type.name
+    except ValueError:  # one that DuckDB's own list for Python lacks
+        return "a statement that is no query"
 
 
 def ensure_duckdb(run: RunFolder) -> None:
@@ -414,17 +422,17 @@ def _limits() -> dict[str, str]:
     return {"memory_limit": f"{limit // 1000**2}MB", "temp_directory": folder}
 
 
+def _files(run: RunFolder, only: Collection[str] | None = None) -> list[str]:
+    """The files of the evidence, or of `only` these tables and views."""
+    names = [f"{name}.parquet" for name in tables() if only is None or name in only]
+    return names + [file.name for _, file in kept_files(run.evidence, only)]
+
+
 def _allow_only(
-    connection: Connection,
-    run: RunFolder,
-    only: Collection[str] | None = None,
-    writes: Path | None = None,
+    connection: Connection, files: Iterable[str], folders: Iterable[Path], writes: Path | None = None
 ) -> None:
-    """From here on SQL reads no file but those of the evidence, or `only` of these tables, and writes none but
-    `writes`."""
-    files = [f"{name}.parquet" for name in tables() if only is None or name in only]
-    files += [view.file for name, view in kept_views().items() if only is None or name in only]
-    paths = [path for file in files for path in ((run.evidence / file).resolve(), Path("evidence") / file)]
+    """From here on SQL reads none but these files in these folders, and writes none but `writes`."""
+    paths = [folder / file for folder in folders for file in files]
     allowed = [form for path in paths for form in sorted({str(path), not_a_pattern(path)})]
     lock(connection, [*allowed, str(writes)] if writes else allowed)
 
@@ -437,34 +445,15 @@ def lock(connection: Connection, allowed: Iterable[str] = ()) -> None:
     connection.execute("SET lock_configuration = true")
 
 
-def _create_derived_views(
-    connection: Connection, run: RunFolder, folder: Path, missing: Collection[str]
-) -> None:
-    """`expected` from the run's own expected.sql, then the shared views; SQL finds the evidence in `folder`."""
-    expected = run.expected if os.path.lexists(run.expected) else None
-    create_shared_views(connection, expected, kept=_kept_rows(run, folder, missing))
-
-
-def _kept_rows(run: RunFolder, folder: Path, missing: Collection[str]) -> dict[str, str]:
-    """By view the SELECT of its rows that were kept, if they were. Where tables are missing none answers for
-    them."""
-    if missing:
-        return {}
-    return {
-        name: f"SELECT * FROM read_parquet('{escaped(not_a_pattern(folder / view.file))}')"
-        for name, view in kept_views().items()
-        if (run.evidence / view.file).is_file()
-    }
+def _create_derived_views(connection: Connection, run: RunFolder) -> None:
+    """`expected` from the run's own expected.sql, then the shared views."""
+    create_shared_views(connection, run.expected if os.path.lexists(run.expected) else None)
 
 
 def create_shared_views(
-    connection: Connection,
-    expected: Path | None = None,
-    only: Collection[str] | None = None,
-    kept: Mapping[str, str] = MappingProxyType({}),
+    connection: Connection, expected: Path | None = None, only: Collection[str] | None = None
 ) -> None:
-    """`expected` from an SQL file, empty without one, and the shared views, or `only` some of them; those of
-    which rows were kept over these."""
+    """`expected` from an SQL file, empty without one, and the shared views, or `only` some of them."""
     if expected:
         _create_expected(connection, expected)
     elif only is None or "expected" in only:
@@ -474,7 +463,7 @@ def create_shared_views(
     for view in in_order(wanted):
         # A view that is named as a column or a WITH table is, and that nothing here reads, may lack its tables.
         if view.name in wanted:
-            connection.execute(view.over(kept[view.name]) if view.name in kept else view.statements)
+            connection.execute(view.statements)
 
 
 def _create_expected(connection: duckdb.DuckDBPyConnection, path: Path) -> None:

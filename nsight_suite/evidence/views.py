@@ -5,13 +5,13 @@ A file that begins with `-- Kept:` is of a view whose rows are stored with the t
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 
 from nsight_suite.evidence.sqltext import quoted
+from nsight_suite.evidence.tables import tables
 from nsight_suite.sources import data_root
 
 _COMMENT = re.compile(r"--[^\n]*")
@@ -20,27 +20,20 @@ _SELECT = re.compile(r"CREATE VIEW \"?(\w+)\"? AS\s(.*?);", re.DOTALL)
 
 @dataclass(frozen=True)
 class View:
-    """A view: the statements that make and explain it, its SELECT alone, and the views that it reads; whether
-    its rows are kept where there are many."""
+    """A view: the statements that make and explain it, its SELECT alone, the views and tables that it reads,
+    and whether its rows are kept where there are many."""
 
     name: str
     statements: str
     select: str
     reads: frozenset[str]
+    tables: frozenset[str]
     kept: bool
-
-    @property
-    def file(self) -> str:
-        """The file of its rows, if they are kept. It is named after the SELECT too: no other's is read."""
-        return f"{self.name}-{hashlib.sha256(self.select.encode()).hexdigest()[:8]}.parquet"
 
     def over(self, source: str) -> str:
         """The statements with another SELECT in place of the view's own: over rows that were kept."""
-        return _SELECT.sub(lambda match: f"CREATE VIEW {quoted(self.name)} AS {source};", self._plain, count=1)
-
-    @property
-    def _plain(self) -> str:
-        return _COMMENT.sub("", self.statements)
+        view = f"CREATE OR REPLACE VIEW {quoted(self.name)} AS {source};"
+        return _SELECT.sub(lambda match: view, _COMMENT.sub("", self.statements), count=1)
 
 
 @cache
@@ -55,8 +48,9 @@ def shared_views() -> Mapping[str, View]:
         match = _SELECT.search(_COMMENT.sub("", text))
         if not match or match[1] != name:
             raise ValueError(f"queries/views/{name}.sql makes no view of its name")
-        reads = frozenset(re.findall(r"\w+", match[2])) & texts.keys() - {name}
-        found[name] = View(name, text, match[2], reads, text.startswith("-- Kept:"))
+        words = frozenset(re.findall(r"\w+", match[2]))
+        reads, read = words & texts.keys() - {name}, words & tables().keys()
+        found[name] = View(name, text, match[2], reads, read, text.startswith("-- Kept:"))
     return found
 
 

@@ -23,6 +23,8 @@ _MISSING = "–"
 _WIDEST = 60
 _ALIGNED = ("table", "md")
 _MOST_ROWS = 100_000
+# Unicode's categories of what terminals obey, or break a line at.
+_OBEYED = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 _FLAT = ("VARCHAR", "BOOLEAN")
 _BY_SUFFIX = {".csv": "csv", ".json": "json", ".md": "md", ".parquet": "parquet", ".txt": "table"}
 
@@ -136,10 +138,11 @@ def _shown(text: str, form: str) -> str:
     shown = text
     if not text.isprintable():  # as hardly any is
         shown = "".join(
-            char.encode("unicode_escape").decode() if unicodedata.category(char).startswith("C") else char
+            char.encode("unicode_escape").decode() if unicodedata.category(char) in _OBEYED else char
             for char in text.replace("\n", " ")
         )
-    return shown.replace("|", "\\|") if form == "md" else shown
+    # A renderer takes the arguments of a template for a tag, and shows none.
+    return shown.replace("|", "\\|").replace("<", "\\<") if form == "md" else shown
 
 
 def _compact(value: Any) -> Any:

@@ -63,11 +63,12 @@ def _without_middle(text: str, width: int) -> str:
 def _without_namespaces(name: str, width: int) -> str:
     """The name without those namespaces behind the first one that make it too long."""
     first, *rest = name.split("::")
-    dropped = False
-    while len(rest) > 1 and len("::".join([first, *([_CUT] if dropped else []), *rest])) > width:
-        rest.pop(0)
-        dropped = True
-    return "::".join([first, *([_CUT] if dropped else []), *rest])
+    length, dropped = len(name), 0
+    while dropped < len(rest) - 1 and length > width:
+        length -= len(rest[dropped]) + len("::")
+        length += 0 if dropped else len(_CUT) + len("::")
+        dropped += 1
+    return "::".join([first, *([_CUT] if dropped else []), *rest[dropped:]])
 
 
 def _with_arguments(bare: str, parts: list[tuple[str, int]], width: int) -> str:

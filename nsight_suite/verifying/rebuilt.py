@@ -8,11 +8,11 @@ from typing import Any
 
 from nsight_suite import __version__
 from nsight_suite.evidence.build import collect
-from nsight_suite.evidence.needs import needs_of
+from nsight_suite.evidence.keeping import kept_files
 from nsight_suite.evidence.sqltext import escaped, not_a_pattern, quoted
 from nsight_suite.evidence.store import Connection, bare_connection
 from nsight_suite.evidence.tables import Table, tables
-from nsight_suite.evidence.views import View, kept_views
+from nsight_suite.evidence.views import View
 from nsight_suite.unpacking import shown
 from nsight_suite.verifying.checks import Check, Findings, Subject
 
@@ -31,10 +31,10 @@ Row = tuple[Any, ...]
 def check(subject: Subject) -> Check:
     """Every table of the evidence against what the reports give."""
     found = Findings()
-    kept = {f"evidence/{view.file}": view for view in kept_views().values()}
-    for label in kept.keys() & set(subject.files):
+    kept = {f"evidence/{file.name}": view for view, file in kept_files(subject.run.evidence)}
+    for label, view in kept.items():
         with found.readable(label), bare_connection() as connection:
-            _compare_kept(subject, connection, kept[label], label, found)
+            _compare_kept(subject, connection, view, label, found)
     if subject.run.is_ingested():
         found.miss(
             "the run was ingested: its reports stayed where they are, so its evidence cannot be built again"
@@ -58,9 +58,7 @@ def check(subject: Subject) -> Check:
 
 def _compare_kept(subject: Subject, connection: Connection, view: View, label: str, found: Findings) -> None:
     """The rows of a view that were kept against what the tables give."""
-    needs = needs_of(connection, view.select)
-    assert needs
-    for name in needs.stored:
+    for name in view.tables:
         connection.execute(
             f"CREATE VIEW {quoted(name)} AS FROM {_parquet(subject.plain.evidence / f'{name}.parquet')}"
         )

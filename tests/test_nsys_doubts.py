@@ -43,7 +43,7 @@ def test_a_kernel_that_ends_before_it_starts_counts_without_times(
         nvtx=[Range("r", 0, 50)],
     )
     found = read(connection, export)
-    assert "1 kernels, copies and fills end before they start" in found["impossible-times"]
+    assert "1 kernels, copies, fills and whole graphs end before they start" in found["impossible-times"]
     assert rows(connection, "SELECT count(*), count(start_ns), sum(end_ns - start_ns) FROM kernel") == [
         (2, 1, 50)
     ]
@@ -53,6 +53,52 @@ def test_a_kernel_that_ends_before_it_starts_counts_without_times(
 def test_a_range_that_ends_before_it_starts_is_told(connection: store.Connection, tmp_path: Path) -> None:
     export = make_export(tmp_path / "r.sqlite", nvtx=[Range("r", 50, 20), Range("s", 60, 70)])
     assert "1 calls and ranges do" in read(connection, export)["impossible-times"]
+
+
+def test_a_call_without_end_has_no_duration(connection: store.Connection, tmp_path: Path) -> None:
+    export = make_export(
+        tmp_path / "r.sqlite",
+        api=[
+            *(
+                Call(LAUNCH, 10, 20, 1),
+                Call(LAUNCH, 30, None, 2),
+                Call("cudaDeviceSynchronize_v3020", 40, None, 3),
+            ),
+            Call("cudaMalloc_v3020", 45, None, 4),
+        ],
+        kernels=[Kernel("k", 100, 150, 1), Kernel("k", 200, 250, 2)],
+        nvtx=[Range("r", 0, 50)],
+    )
+    found = read(connection, export)
+    assert "3 API calls have no end" in found["call-never-ended"]
+    assert rows(connection, "SELECT start_ns, end_ns FROM launch ORDER BY 1") == [(10, 20), (30, None)]
+    assert rows(connection, "SELECT end_ns FROM sync UNION ALL SELECT end_ns FROM api_call") == [
+        (None,),
+        (None,),
+    ]
+    assert rows(connection, 'SELECT launches, device_ns FROM "range"') == [(2, 100)]
+
+
+def test_a_whole_graph_with_impossible_times_counts_without_them(
+    connection: store.Connection, tmp_path: Path
+) -> None:
+    where = {"deviceId": 0, "contextId": 1, "streamId": 7, "globalPid": PROCESS, "graphId": 1, "graphExecId": 2}
+    times = ((100, 90, 1), (0, 0, 2), (200, 230, 3))
+    export = make_export(
+        tmp_path / "r.sqlite",
+        api=[Call(GRAPH, 10 * at, 10 * at + 5, at) for _, _, at in times],
+        more={
+            "CUPTI_ACTIVITY_KIND_GRAPH_TRACE": [
+                {**where, "start": start, "end": end, "correlationId": at} for start, end, at in times
+            ]
+        },
+    )
+    found = read(connection, export)
+    assert "1 kernels, copies, fills and whole graphs end before" in found["impossible-times"]
+    assert "3 whole replays were recorded instead: 30 ns of device time" in found["graph-level-trace"]
+    assert rows(connection, "SELECT count(*), count(start_ns), sum(end_ns - start_ns) FROM graph_run") == [
+        (3, 1, 30)
+    ]
 
 
 def test_a_call_without_start_is_told(connection: store.Connection, tmp_path: Path) -> None:

@@ -118,7 +118,7 @@ def reduce_nsys(source: Path, target: Path) -> None:
                         for value in values
                     ),
                 )
-        if export.columns_of("StringIds"):
+        if find(export, "StringIds"):
             copy.execute("CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT)")
             copy.executemany("INSERT INTO StringIds VALUES (?, ?)", export.strings(_used_strings(copy)))
         copy.commit()

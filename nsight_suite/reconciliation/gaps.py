@@ -33,6 +33,7 @@ _BLOCKING = {
 }
 # Doubts that leave the rest whole and are worth a line.
 _NOTES = {
+    "call-never-ended",
     "capture-never-ended",
     "clock-set-back",
     "foreign-lines",

@@ -59,6 +59,8 @@ class Ranges:
         position = 0
         for part in reader.parts(table, columns, self._project) if table else ():
             self.seen.update(distinct(part.values[of.THREAD, : part.rows]))
+            if paid:
+                self._check_payloads(part, columns.index("uint64Value"))
             self._note_domains(part)
             self._settle(part, position)
             position += part.rows
@@ -119,6 +121,13 @@ class Ranges:
         self._texts = np.resize(self._texts, 2 * len(self._texts) + longest // 8)
         self._table = np.zeros(2 * len(self._table), np.int32)
         self._machine.rehash(self._hashes, codes, self._table, len(self._table))
+
+    @staticmethod
+    def _check_payloads(part: Part, column: int) -> None:
+        """A payload of 64 bits is stored as a negative number when it is larger than any integer here."""
+        payloads = part.values[column, : part.rows]
+        if ((payloads < 0) & (payloads != of.NULL)).any():
+            raise Unusual("a payload beyond all integers")
 
     def _note_domains(self, part: Part) -> None:
         rows = part.rows

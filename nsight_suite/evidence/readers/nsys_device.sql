@@ -56,8 +56,8 @@ SELECT
     trace.correlationId AS correlation_id,
     trace.graphId AS graph_id,
     trace.graphExecId AS graph_exec_id,
-    trace."start" AS start_ns,
-    trace."end" AS end_ns
+    CASE WHEN timed(trace."start", trace."end") THEN trace."start" END AS start_ns,
+    CASE WHEN timed(trace."start", trace."end") THEN trace."end" END AS end_ns
 FROM nsys.graph_trace AS trace
 LEFT JOIN nsys.process ON process.global_pid = trace.globalPid
 LEFT JOIN nsys.launch_of
@@ -129,7 +129,7 @@ SELECT
     cost.kind,
     cost.correlationId AS correlation_id,
     cost."start" AS start_ns,
-    cost."end" AS end_ns
+    CASE WHEN cost."end" >= cost."start" THEN cost."end" END AS end_ns
 FROM (
     SELECT "start", "end", globalTid, NULL AS globalPid, NULL AS correlationId, row,
         'type ' || overheadType AS kind

@@ -46,10 +46,14 @@ untimed AS (
 ),
 impossible AS (
     SELECT
-        (SELECT count(*) FROM nsys.record WHERE impossible) AS operations,
+        (SELECT count(*) FROM nsys.record WHERE impossible)
+        + (SELECT count(*) FROM nsys.graph_trace WHERE "end" < "start") AS operations,
         (
             SELECT count(*) FROM nsys.nvtx WHERE eventType IN (59, 60, 70, 71) AND "end" < "start"
         ) + (SELECT count(*) FROM nsys.api WHERE "end" < "start") AS on_the_host
+),
+endless AS (
+    SELECT count(*) AS calls FROM nsys.api WHERE "end" IS NULL AND "start" IS NOT NULL AND globalTid IS NOT NULL
 ),
 placeless AS (
     SELECT count(*) AS calls FROM nsys.api WHERE "start" IS NULL OR globalTid IS NULL
@@ -81,7 +85,8 @@ FROM (
         'kernels of ' || opaque || ' graph launches' AS subject,
         opaque || ' of ' || launches || ' graph launches have no kernel of a graph node'
             || CASE
-                WHEN whole > 0 THEN ' (' || whole || ' whole replays were timed instead: ' || whole_ns || ' ns of device time)'
+                WHEN whole > 0 THEN ' (' || whole || ' whole replays were recorded instead: '
+                    || coalesce(whole_ns || ' ns of device time', 'none was timed') || ')'
                 ELSE ''
             END
             || '. Graphs were traced as a whole, so what ran inside is unknown, not zero. '
@@ -91,7 +96,9 @@ FROM (
             *,
             CASE WHEN by_node = 0 THEN launches ELSE recorded - by_node END AS opaque,
             (SELECT count(*) FROM nsys.graph_trace) AS whole,
-            (SELECT CAST(sum("end" - "start") AS BIGINT) FROM nsys.graph_trace) AS whole_ns
+            (
+                SELECT CAST(sum("end" - "start") AS BIGINT) FROM nsys.graph_trace WHERE timed("start", "end")
+            ) AS whole_ns
         FROM replays
     )
     WHERE opaque > 0
@@ -151,11 +158,19 @@ FROM (
     SELECT
         'impossible-times',
         operations || ' operations, ' || on_the_host || ' calls and ranges',
-        operations || ' kernels, copies and fills end before they start: they count, but enter no sum of durations. '
+        operations || ' kernels, copies, fills and whole graphs end before they start: they count, but enter no sum of durations. '
             || on_the_host || ' calls and ranges do: they are taken to end where they start. '
             || 'Export the report again; if that does not help, the capture is damaged.'
     FROM impossible
     WHERE operations + on_the_host > 0
+    UNION ALL
+    SELECT
+        'call-never-ended',
+        calls || ' calls',
+        calls || ' API calls have no end. They count, but enter no sum of durations; what they launched counts for the '
+            || 'ranges around their start. The program ended inside of them, or the export is damaged.'
+    FROM endless
+    WHERE calls > 0
     UNION ALL
     SELECT
         'call-without-place',

@@ -14,7 +14,7 @@ SELECT
     kernels,
     operations,
     "start" AS start_ns,
-    "end" AS end_ns
+    CASE WHEN NOT unended THEN "end" END AS end_ns
 FROM found
 JOIN nsys.api_name ON coalesce(api_name.id, -1) = found.name_id
 WHERE found.kind <> 4;
@@ -28,7 +28,7 @@ SELECT
     api_name.name,
     CASE WHEN NOT uncorrelated THEN correlation_id END AS correlation_id,
     "start" AS start_ns,
-    "end" AS end_ns
+    CASE WHEN NOT unended THEN "end" END AS end_ns
 FROM found
 JOIN nsys.api_name ON coalesce(api_name.id, -1) = found.name_id
 WHERE found.kind = 4;

@@ -6,6 +6,6 @@ SELECT
     thread,
     api_name.name,
     "start" AS start_ns,
-    "end" AS end_ns
+    CASE WHEN NOT unended THEN "end" END AS end_ns
 FROM found
 JOIN nsys.api_name ON coalesce(api_name.id, -1) = found.name_id;

@@ -13,6 +13,8 @@ SELECT
     coalesce(CAST(device_ns AS BIGINT), 0) AS device_ns,
     coalesce(first_ns, 9223372036854775807) AS first_ns,
     coalesce(last_ns, -9223372036854775808) AS last_ns,
+    -- For the ranges around it such a call ends where it starts.
+    end_ns IS NULL AS unended,
     start_ns AS "start",
     greatest(coalesce(end_ns, start_ns), start_ns) AS "end"
 FROM window_call

@@ -688,6 +688,26 @@ def test_83_a_name_may_hold_a_line_end(connection: store.Connection, tmp_path: P
     assert codes(connection) == []
 
 
+@pytest.mark.parametrize("name", ["\nk", 'k "a"\n(b)', "\n\n"])
+def test_83_a_line_end_may_stand_right_behind_a_quote(
+    connection: store.Connection, tmp_path: Path, name: str
+) -> None:
+    read(connection, tmp_path, raw([READS], ["byte"], ["1"], ["2"]).replace("saxpy", name.replace('"', '""')))
+    assert rows(connection, "SELECT name, value FROM counter ORDER BY value") == [(name, 1), (name, 2)]
+    assert codes(connection) == []
+
+
+def test_83_one_quote_in_a_range_s_name(connection: store.Connection, tmp_path: Path) -> None:
+    """ncu does not double it, and prints no message that would repeat it."""
+    cell = '"457  ""<default domain>:5" pipe:none:none:none:none:none:none"" "'
+    head, units, *below = text_of(
+        [*LAUNCH, PUSH_POP, READS], [""] * 8 + ["byte"], *([*launch(n)[:7], "CELL", "7"] for n in (0, 1))
+    ).splitlines(keepends=True)
+    read(connection, tmp_path, head + units + "".join(below).replace('"CELL"', cell))
+    assert rows(connection, "SELECT range_name, value FROM counter") == [('5" pipe', 7)] * 2
+    assert codes(connection) == []
+
+
 def test_83_texts_hold_line_ends_of_every_kind(connection: store.Connection, tmp_path: Path) -> None:
     texts = ["\r", "x\ry", "x\ny", "x\r\ny", '"\r"', "a,\r", "\n\r", "5"]
     metrics = [f"a__{number}.sum" for number in range(len(texts))]

@@ -188,6 +188,8 @@ def _line(source: _Source, raw: str, header: Header, below_header: bool) -> Line
         return Line(Kind.UNITS, row, text)
     if row is None and _ROW_START.match(text):
         row, text = _joined(source, raw, header)
+        if row is None:
+            row = cells(text, count, may_go_on=False)
     if begin := _glued(text, header, below_header) if row is None or not header.fits(row) else 0:
         source.put_back([raw[begin:]])
         return Line(Kind.FOREIGN, [], text[:begin])
@@ -241,11 +243,12 @@ def _is_digits(text: str) -> bool:
     return text.isascii() and text.isdecimal()
 
 
-def cells(line: str, expected: int | None = None) -> list[str] | None:
+def cells(line: str, expected: int | None = None, *, may_go_on: bool = True) -> list[str] | None:
     """The cells of one line; None when its quotes do not close.
 
     ncu does not double the quotes inside the names of NVTX ranges. When the line can be read in no other way,
-    or not as `expected` cells, only `","` parts cells.
+    or not as `expected` cells, only `","` parts cells. Where it may go on in the next line, an odd quote
+    shows that it does.
     """
     body = line[:-1] if (trailing := line.endswith('",')) else line
     plain = body[1:-1].split('","') if body.startswith('"') and body.endswith('"') and len(body) > 1 else []
@@ -256,7 +259,8 @@ def cells(line: str, expected: int | None = None) -> list[str] | None:
         strict = next(csv.reader([line], strict=True, skipinitialspace=True), [])
     except csv.Error:
         strict = None
-    if plain and expected is not None and (strict is None or len(strict) != expected):
+    open_ended = may_go_on and line.count('"') % 2
+    if plain and not open_ended and expected is not None and (strict is None or len(strict) != expected):
         loose = [cell.replace('""', '"') for cell in plain] + rest
         if _ROW_START.match(line) and len(loose) <= expected:
             return loose

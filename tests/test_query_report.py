@@ -21,7 +21,7 @@ from nsight_suite.evidence.direct import open_report
 from nsight_suite.evidence.store import empty_store
 from nsight_suite.ingesting.single import report_at
 from nsight_suite.query import main
-from nsight_suite.querying import find_query, run_named
+from nsight_suite.querying import find_query, run_named, run_sql
 
 CAPTURE = pytest.CaptureFixture[str]
 
@@ -131,6 +131,37 @@ def test_replays_without_any_record_are_told(
     """nsys 2023.4 writes no table of whole graphs: only launches of graphs tell that some ran."""
     report = export(tmp_path / "r.sqlite", api=REPLAYED, nvtx=STEPS, capture=capture)
     assert "answer may rest on: graph-level-trace." in asked(capsys, report, name)[1]
+
+
+@pytest.mark.parametrize("odd", [False, True])
+@pytest.mark.parametrize("ids", [(1, 2, 3), (1, 1 << 40, (1 << 62) + 5), (900_000, 899_999, 5)])
+def test_ranges_hold_the_same_whatever_their_calls_are_numbered(
+    tmp_path: Path, ids: tuple[int, int, int], odd: bool
+) -> None:
+    """Small numbers are places in an array; others, and tables that are read twice, are put in order."""
+    report = export(
+        tmp_path / "r.sqlite",
+        api=[Call("cudaLaunchKernel_v7000", 10 * at, 10 * at + 5, number) for at, number in enumerate(ids, 1)],
+        kernels=[
+            *(Kernel("k", 100, 130, ids[0]), Kernel("k", 200, 250, ids[2]), Kernel("k", 300, 310, ids[0])),
+            *(Kernel("k", 50, 60, ids[1]), Kernel("k", None, None, ids[1])),
+        ],
+        nvtx=[Range("all", 0, 50), Range("first", 9, 16), Range("none", 60, 70)],
+    )
+    if odd:
+        with closing(sqlite3.connect(report)) as database, database:
+            database.execute("ALTER TABLE CUPTI_ACTIVITY_KIND_KERNEL ADD COLUMN doubled AS (start * 2)")
+    sql = (
+        "SELECT name, launches, kernels, operations, device_ns, projected_start_ns, projected_end_ns "
+        'FROM "range" ORDER BY range_id'
+    )
+    loose = report_at(report)
+    assert loose
+    assert run_sql(open_report(loose, sql), sql).rows == (
+        ("all", 3, 5, 5, 30 + 50 + 10 + 10, 50, 310),
+        ("first", 1, 2, 2, 30 + 10, 100, 310),
+        ("none", 0, 0, 0, None, None, None),
+    )
 
 
 def test_what_a_range_with_untraced_replays_holds_is_unknown(tmp_path: Path, capsys: CAPTURE) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from nsight_suite.evidence.doubting import doubts_among
 from nsight_suite.evidence.ingested import LooseReport, read_report
+from nsight_suite.evidence.memory import freed_memory_kept
 from nsight_suite.evidence.needs import Needs, needs_of
 from nsight_suite.evidence.notes import Doubt
 from nsight_suite.evidence.readers import nsys
@@ -45,7 +46,8 @@ def open_report(report: LooseReport, sql: str, writes: Path | None = None) -> St
     if only is None:
         read_report(connection, report, lambda done, total, what: None)
     else:
-        nsys.read(connection, report.path, report.pass_name, needs=needs)
+        with freed_memory_kept():
+            nsys.read(connection, report.path, report.pass_name, needs=needs)
     create_shared_views(connection, only=only)
     lock(connection, [str(writes)] if writes else [])
     return Store(connection, {}, _REMEDY.format(path=report.path), needs=needs)

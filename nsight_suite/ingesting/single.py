@@ -21,6 +21,7 @@ def report_at(path: Path) -> LooseReport | None:
     """
     if not may_be_report(path):
         return None
+    path = path if path.name else path.resolve()  # `.` is told by its name
     form = recognise(path)
     if form.value not in FORMS:
         ingest = f"python -m nsight_suite.ingest {path} --out RUN"

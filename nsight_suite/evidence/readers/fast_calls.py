@@ -13,7 +13,7 @@ from nsight_suite.evidence.readers.fast_pages import Part, Reader, distinct
 from nsight_suite.evidence.readers.loops import BLOCK, NULL
 from nsight_suite.evidence.readers.machine import Machine
 from nsight_suite.evidence.readers.nsys_export import find
-from nsight_suite.evidence.readers.nsys_projection import OPERATIONS, process_of
+from nsight_suite.evidence.readers.nsys_records import OPERATIONS, process_of
 from nsight_suite.evidence.readers.sqlite_pages import Integers, Unusual
 
 API = "CUPTI_ACTIVITY_KIND_RUNTIME"

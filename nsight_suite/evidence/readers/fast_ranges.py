@@ -15,7 +15,8 @@ from nsight_suite.evidence.readers import loops as of
 from nsight_suite.evidence.readers.fast_calls import Round
 from nsight_suite.evidence.readers.fast_pages import Part, Reader, distinct
 from nsight_suite.evidence.readers.nsys_export import find
-from nsight_suite.evidence.readers.nsys_projection import NAMES_DOMAIN, PAYLOADS, nameless, process_of
+from nsight_suite.evidence.readers.nsys_projection import NAMES_DOMAIN, PAYLOADS, nameless
+from nsight_suite.evidence.readers.nsys_records import process_of
 from nsight_suite.evidence.readers.sqlite_pages import Integers, Unusual
 from nsight_suite.evidence.store import Connection
 

@@ -262,10 +262,12 @@ def _count_in_order(ranges: Rows, ran: Rows) -> None:
     some = np.flatnonzero(behind > first)
     a, b = first[some], behind[some]
     ranges["launches"][some] += b - a
-    for name in ("kernels", "operations", "device_ns", "timed"):
+    for name in ran.keys() & {"kernels", "operations", "device_ns", "timed"}:
         running = np.concatenate([[0], np.cumsum(ran[name])])
         ranges[name][some] += running[b] - running[a]
     for name, largest, pick in (("first_ns", False, np.minimum), ("last_ns", True, np.maximum)):
+        if name not in ran:  # nobody asks for it
+            continue
         ranges[name][some] = pick(ranges[name][some], Extremes(ran[name], largest).of(a, b))
 
 

@@ -79,9 +79,17 @@ class Export(Protocol):
         lacks one or where a cell has another type. Returns how many such cells there are.
         """
 
-    def mapped(self, table: str, columns: Columns, of: Callable[[Batch, int], Part]) -> list[Part]:
-        """What `of` makes of each batch of a table, in their order. A batch has all columns; NULL is not
-        valid."""
+    def mapped(
+        self,
+        table: str,
+        columns: Columns,
+        of: Callable[[Batch, int], Part],
+        again: Callable[[], None] = lambda: None,
+    ) -> list[Part]:
+        """What `of` makes of each batch of a table, in their order. A batch has all columns; NULL is not valid.
+
+        `again` is called where all of the table must be read once more, in another way.
+        """
 
     def keep(self, connection: Connection, table: str, columns: Columns, needed: Collection[str]) -> None:
         """A table as the view `batch`, as long as the connection lasts. Columns that are not needed may be
@@ -277,7 +285,13 @@ class SqliteExport:
         read = {name: kind for name, kind in columns.items() if name in present and name in needed}
         _keep(connection, self._whole(table, read or {min(present): BIGINT}), columns)
 
-    def mapped(self, table: str, columns: Columns, of: Callable[[Batch, int], Part]) -> list[Part]:
+    def mapped(
+        self,
+        table: str,
+        columns: Columns,
+        of: Callable[[Batch, int], Part],
+        again: Callable[[], None] = lambda: None,
+    ) -> list[Part]:
         present = self.columns_of(table)
         if not present:
             return []
@@ -285,6 +299,7 @@ class SqliteExport:
         try:
             return list(_mapped(self._pages(table, read), columns, of))
         except Unusual:
+            again()
             return list(_mapped(self._cursor(table, read), columns, of))
 
     def _whole(self, table: str, columns: Columns) -> list[Batch]:
@@ -401,7 +416,13 @@ class ParquetExport:
             raise _damaged(self.path, f"table {table}: {first_line(error)}") from error
         _show(connection, read, columns, "batch_cells")
 
-    def mapped(self, table: str, columns: Columns, of: Callable[[Batch, int], Part]) -> list[Part]:
+    def mapped(
+        self,
+        table: str,
+        columns: Columns,
+        of: Callable[[Batch, int], Part],
+        again: Callable[[], None] = lambda: None,
+    ) -> list[Part]:
         from nsight_suite.evidence.store import bare_connection
 
         if not self._types(table):

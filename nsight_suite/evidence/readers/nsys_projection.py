@@ -7,29 +7,25 @@ processor's cache.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import partial
+from collections.abc import Collection, Iterator, Mapping
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nsight_suite.evidence.readers import lanes
+from nsight_suite.evidence.readers.batches import complete, distinct, filled, poured, relabelled, split, valid
 from nsight_suite.evidence.readers.lanes import FIRST, LAST, NONE, Lane, Paths, Rows, count, take
 from nsight_suite.evidence.readers.nsys_calls import insert_paths, show_ranges
 from nsight_suite.evidence.readers.nsys_export import BIGINT, VARCHAR, Export, find
 from nsight_suite.evidence.readers.nsys_processes import listed_processes
+from nsight_suite.evidence.readers.nsys_records import SUMS, Sums, process_of, read_records
 from nsight_suite.evidence.readers.sqlite_pages import Batch, Cells
 from nsight_suite.evidence.readers.sweep import Integers
 from nsight_suite.evidence.store import Connection
 
-OPERATIONS = ("CUPTI_ACTIVITY_KIND_KERNEL", "CUPTI_ACTIVITY_KIND_MEMCPY", "CUPTI_ACTIVITY_KIND_MEMSET")
 _RANGES = (59, 60, 70, 71)
 NAMES_DOMAIN = 75
 PAYLOADS = ("int64Value", "uint64Value", "int32Value", "uint32Value")
 _WINDOW_ROWS = 100_000
-# Correlation ids that lie this much further apart than there are operations are not used as places in an array.
-_SPARSE = 16
 
 # What of a range's rows each column of the table range is made of.
 _MADE_OF: Mapping[str, tuple[str, ...]] = {
@@ -46,8 +42,6 @@ _MADE_OF: Mapping[str, tuple[str, ...]] = {
     "projected_start_ns": ("timed", "first_ns"),
     "projected_end_ns": ("timed", "last_ns"),
 }
-_SUMMED = ("operations", "kernels", "timed", "device_ns")
-_BY_THREAD = ("start", "end", "correlation_id", *_SUMMED, "first_ns", "last_ns")
 
 
 def read_ranges(connection: Connection, export: Export, needed: Collection[str]) -> None:
@@ -55,16 +49,17 @@ def read_ranges(connection: Connection, export: Export, needed: Collection[str])
 
     Launches are not told: first_launch_id and last_launch_id are NULL.
     """
-    records, working = _records(export)
-    calls = _Calls(export, records)
-    names = _Names(export)
-    threads, processes = in_order(export, calls.seen | names.seen, working)
-    paths = Paths()
     # Whatever is asked, the rows are to be counted.
     wanted = {"start"} | {row for column in needed for row in _MADE_OF.get(column, ())}
+    records, working = read_records(export, wanted)
+    calls = _Calls(export, records)
+    names = _Names(export, paid="paid" in wanted)
+    threads, processes = in_order(export, calls.seen | names.seen, working)
+    paths = Paths()
 
     def swept(thread: int) -> Iterator[Rows]:
-        for rows in _swept(names.by_thread.pop(thread), calls.by_thread.pop(thread, _NO_CALLS), paths):
+        own, made = names.by_thread.pop(thread), calls.by_thread.pop(thread, _NO_CALLS)
+        for rows in _swept(own, made, paths, names.latest):
             places = {"thread": threads.index(thread), "process": processes.index(process_of(thread))}
             told = {
                 name: np.full(count(rows), number, np.int64)
@@ -74,7 +69,7 @@ def read_ranges(connection: Connection, export: Export, needed: Collection[str])
             yield {name: values for name, values in rows.items() if name in wanted} | told
 
     closed = [rows for thread in threads if thread in names.by_thread for rows in swept(thread)]
-    names.write(connection, lanes.joined(closed), paths)
+    names.write(connection, poured(closed), paths)
 
 
 def in_order(export: Export, seen: set[int], working: set[int]) -> tuple[list[int], list[int]]:
@@ -85,118 +80,32 @@ def in_order(export: Export, seen: set[int], working: set[int]) -> tuple[list[in
     return threads, sorted(active | {process for process, _ in listed_processes(export, active)})
 
 
-def _swept(ranges: Rows, calls: Rows, paths: Paths) -> list[Rows]:
-    """The ranges of one thread, each with all that ran inside it."""
+def _swept(ranges: Rows, calls: Rows, paths: Paths, latest: int) -> Iterator[Rows]:
+    """The ranges of one thread, each with all that ran inside it. `latest` is the last moment of all ranges."""
     ranges, calls = lanes.sorted_rows(ranges), lanes.sorted_rows(calls)
     lane = Lane(paths, 0)
     bounds = sorted(set(ranges["start"][_WINDOW_ROWS::_WINDOW_ROWS].tolist()))
     places = [np.searchsorted(rows["start"], bounds).tolist() for rows in (ranges, calls)]
-    found, first = [], (0, 0)
+    first = (0, 0)
     for until, behind in zip([*bounds, LAST], [*zip(*places, strict=True), (None, None)], strict=True):
         own, made = (take(rows, slice(a, b)) for rows, a, b in zip((ranges, calls), first, behind, strict=True))
-        found.append(lanes.advance(lane, own, made, _NO_CAPTURES, until=until).closed)
+        own |= {"counted_to": lanes.counted_to(own["end"], own["closed"], latest)}
+        made |= {"kind": np.zeros(count(made), np.int64)}
+        yield lanes.advance(lane, own, made, _NO_CAPTURES, until=until).closed
         first = behind
-    return found
-
-
-# -- device records -------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class _Sums:
-    """What the device recorded for each correlation id of a process; ids ascend."""
-
-    ids: Integers
-    sums: Rows
-
-    def places(self, ids: Integers) -> Integers:
-        """Where each id stands; -1 for none."""
-        low, high = int(self.ids[0]), int(self.ids[-1])
-        if self._table is not None:
-            inside = (ids >= low) & (ids <= high)
-            return self._table[np.where(inside, ids - low, high - low + 1)]
-        at = np.minimum(np.searchsorted(self.ids, ids), len(self.ids) - 1)
-        return np.where(self.ids[at] == ids, at, NONE)
-
-    _table: Integers | None = field(init=False, repr=False)
-
-    def __post_init__(self) -> None:
-        low, high = int(self.ids[0]), int(self.ids[-1])
-        table = None
-        if high - low < _SPARSE * len(self.ids):
-            table = np.full(high - low + 2, NONE, np.int64)
-            table[self.ids - low] = np.arange(len(self.ids))
-        object.__setattr__(self, "_table", table)
-
-
-def _records(export: Export) -> tuple[Mapping[int, _Sums], set[int]]:
-    """By process; and all processes with records, also such as no call could be found for."""
-    parts: dict[int, list[Rows]] = {}
-    columns = dict.fromkeys(("start", "end", "correlationId", "globalPid"), BIGINT)
-    for table in OPERATIONS:
-        summed = partial(_summed_by_process, kernel=int(table == OPERATIONS[0]))
-        for by_process in export.mapped(find(export, table) or "", columns, summed):
-            for process, rows in by_process.items():
-                parts.setdefault(process, []).append(rows)
-    found = {process: _merged(rows) for process, rows in parts.items() if any(map(count, rows))}
-    return found, set(parts)
 
 
 def _of_graphs(export: Export) -> set[int]:
     """The processes of which whole graph runs were recorded."""
     traces = find(export, "CUPTI_ACTIVITY_KIND_GRAPH_TRACE") or ""
     return set().union(
-        *export.mapped(traces, {"globalPid": BIGINT}, lambda batch, _: _distinct(batch["globalPid"]))
+        *export.mapped(traces, {"globalPid": BIGINT}, lambda batch, _: distinct(batch["globalPid"]))
     )
-
-
-def _summed_by_process(batch: Batch, first: int, *, kernel: int) -> dict[int, Rows]:
-    there = _known(batch, "correlationId", "globalPid")
-    start, end = _or(batch["start"], 0), _or(batch["end"], 0)
-    # CUPTI writes start = end = 0 when it has counted an operation but not timed it.
-    timed = ((start != 0) | (end != 0)) & (end >= start) & _valid(batch["start"]) & _valid(batch["end"])
-    rows = {
-        "correlation_id": batch["correlationId"].values,
-        "operations": np.ones(len(start), np.int64),
-        "kernels": np.full(len(start), kernel, np.int64),
-        "timed": timed.astype(np.int64),
-        "device_ns": np.where(timed, end - start, 0),
-        "first_ns": np.where(timed, start, LAST),
-        "last_ns": np.where(timed, end, FIRST),
-    }
-    processes = batch["globalPid"].values
-    idle: dict[int, Rows] = {}
-    if not there.all():
-        nothing = take(rows, slice(0, 0))
-        idle = dict.fromkeys(_distinct(batch["globalPid"]), nothing)
-        rows, processes = take(rows, there), processes[there]
-    return idle | {process: _summed(own) for process, own in _split(rows, processes).items()}
-
-
-def _merged(parts: Sequence[Rows]) -> _Sums:
-    rows = _summed(lanes.joined(parts))
-    return _Sums(rows.pop("correlation_id"), rows)
-
-
-def _summed(rows: Rows) -> Rows:
-    """One row per correlation id, in ascending order."""
-    ids = rows["correlation_id"]
-    if (ids[1:] < ids[:-1]).any():
-        rows = take(rows, np.argsort(ids, kind="stable"))
-        ids = rows["correlation_id"]
-    begins = np.concatenate([[True], ids[1:] != ids[:-1]])
-    if begins.all():
-        return rows
-    first = np.flatnonzero(begins)
-    found = {name: np.add.reduceat(rows[name], first) for name in _SUMMED}
-    found |= {"first_ns": np.minimum.reduceat(rows["first_ns"], first)}
-    found |= {"last_ns": np.maximum.reduceat(rows["last_ns"], first)}
-    return {"correlation_id": ids[first], **found}
 
 
 # -- calls ----------------------------------------------------------------------------------------
 
-_NO_CALLS: Rows = {name: np.empty(0, np.int64) for name in (*_BY_THREAD, "kind")}
+_NO_CALLS: Rows = {name: np.empty(0, np.int64) for name in ("start", "end", "correlation_id", *SUMS)}
 _NO_CAPTURES: Rows = {name: np.empty(0, np.int64) for name in ("start", "step")}
 
 
@@ -204,7 +113,7 @@ class _Calls:
     """The API calls that device records name, by thread, as `lanes` takes them; and all threads that call at
     all."""
 
-    def __init__(self, export: Export, records: Mapping[int, _Sums]) -> None:
+    def __init__(self, export: Export, records: Mapping[int, Sums]) -> None:
         self.seen: set[int] = set()
         self._records = records
         columns = dict.fromkeys(("start", "end", "globalTid", "correlationId"), BIGINT)
@@ -214,30 +123,28 @@ class _Calls:
         ):
             for thread, rows in by_thread.items():
                 parts.setdefault(thread, []).append(rows)
-        self.by_thread = {thread: lanes.joined(rows) for thread, rows in parts.items()}
+        self.by_thread = {thread: poured(rows) for thread, rows in parts.items()}
 
     def _of_batch(self, batch: Batch, first: int) -> dict[int, Rows]:
-        self.seen |= _distinct(batch["globalTid"])
-        there = _known(batch, "start", "globalTid", "correlationId")
+        self.seen |= distinct(batch["globalTid"])
+        there = complete(batch, "start", "globalTid", "correlationId")
         start = batch["start"].values
         rows = {
             "start": start,
-            "end": np.maximum(_or(batch["end"], start), start),
+            "end": np.maximum(filled(batch["end"], start), start),
             "correlation_id": batch["correlationId"].values,
         }
         threads = batch["globalTid"].values
         if not there.all():
             rows, threads = take(rows, there), threads[there]
         found = {}
-        for thread, own in _split(rows, threads).items():
+        for thread, own in split(rows, threads).items():
             records = self._records.get(process_of(thread))
             if records is None:
                 continue
-            at = records.places(own["correlation_id"])
-            known = at >= 0
-            sums = take(records.sums, at[known])
+            known, sums = records.of(own["correlation_id"])
             if count(sums):
-                found[thread] = take(own, known) | sums | {"kind": np.zeros(count(sums), np.int64)}
+                found[thread] = take(own, known) | sums
         return found
 
 
@@ -247,24 +154,26 @@ class _Calls:
 class _Names:
     """The ranges of an export by thread, as `lanes` takes them, labels of their names, and all threads seen.
 
-    A name is a registered string if there is one, else a text.
+    A name is a registered string if there is one, else a text. Payloads are told when `paid`. `latest` becomes
+    the last moment of all ranges.
     """
 
-    def __init__(self, export: Export) -> None:
+    def __init__(self, export: Export, paid: bool) -> None:
         self.seen: set[int] = set()
+        self.latest = FIRST
+        self._paid = paid
         self._export = export
         self._labels: dict[str, int] = {}
         self._strings: dict[int, str | None] = {}
-        self._latest = FIRST
         self._domains: dict[tuple[int, int], str] = {}
         columns = dict.fromkeys(("start", "end", "eventType", "globalTid", "textId"), BIGINT)
-        columns |= dict.fromkeys(("domainId", "endGlobalTid", *PAYLOADS), BIGINT)
+        columns |= dict.fromkeys(("domainId", "endGlobalTid", *(PAYLOADS if paid else ())), BIGINT)
         parts: dict[int, list[Rows]] = {}
         events = find(export, "NVTX_EVENTS") or ""
         for by_thread in export.mapped(events, {**columns, "text": VARCHAR}, self._of_batch):
             for thread, rows in by_thread.items():
                 parts.setdefault(thread, []).append(rows)
-        self.by_thread = {thread: self._finished(thread, lanes.joined(rows)) for thread, rows in parts.items()}
+        self.by_thread = {thread: self._finished(thread, poured(rows)) for thread, rows in parts.items()}
 
     def write(self, connection: Connection, ranges: Rows, paths: Paths) -> None:
         """Fill path, and put a view in the place of range."""
@@ -287,50 +196,48 @@ class _Names:
         connection.execute('DROP TABLE "range"; CREATE VIEW "range" AS FROM found_range')
 
     def _of_batch(self, batch: Batch, first: int) -> dict[int, Rows]:
-        self.seen |= _distinct(batch["globalTid"])
-        kinds = _or(batch["eventType"], NONE)
+        self.seen |= distinct(batch["globalTid"])
+        kinds = filled(batch["eventType"], NONE)
         positions = np.arange(first, first + len(kinds), dtype=np.int64)
         for row in np.flatnonzero(kinds == NAMES_DOMAIN).tolist():
             self._note_domain(batch, row)
-        here = np.isin(kinds, _RANGES) & _known(batch, "start", "globalTid")
+        here = np.isin(kinds, _RANGES) & complete(batch, "start", "globalTid")
         if not here.all():
             rows = np.flatnonzero(here)
             batch = {name: _taken(cells, rows) for name, cells in batch.items()}
             positions = positions[rows]
         kind, start, thread = (batch[name].values for name in ("eventType", "start", "globalTid"))
-        ended = _valid(batch["end"])
+        ended = valid(batch["end"])
         end = np.where(ended, np.maximum(batch["end"].values, start), LAST)
-        elsewhere = _valid(batch["endGlobalTid"]) & (batch["endGlobalTid"].values != thread)
+        elsewhere = valid(batch["endGlobalTid"]) & (batch["endGlobalTid"].values != thread)
         if len(start):
-            self._latest = max(self._latest, int(start.max()), int(end[ended].max(initial=FIRST)))
-        payload, paid = self._payloads(batch)
+            self.latest = max(self.latest, int(start.max()), int(end[ended].max(initial=FIRST)))
         rows_of = {
             "range_id": positions,
             "start": start,
             "end": end,
-            "style": ((kind == 59) | (kind == 70)).astype(np.int64),
-            "closed": np.where(ended, elsewhere.astype(np.int64), 2),
+            "style": ((kind == 59) | (kind == 70)).astype(np.int8),
+            "closed": np.where(ended, elsewhere.astype(np.int8), np.int8(2)),
             "label": self._labels_of(batch),
-            "domain": _or(batch["domainId"], 0),
-            "payload": payload,
-            "paid": paid,
+            "domain": filled(batch["domainId"], 0),
+            **(self._payloads(batch) if self._paid else {}),
         }
-        return _split(rows_of, thread)
+        return split(rows_of, thread)
 
-    def _payloads(self, batch: Batch) -> tuple[Integers, Integers]:
+    def _payloads(self, batch: Batch) -> Rows:
         rows = len(batch["start"].values)
         payload, paid = np.zeros(rows, np.int64), np.zeros(rows, np.bool_)
         for name in PAYLOADS:
-            told = _valid(batch[name])
+            told = valid(batch[name])
             if told.any():
                 fresh = told & ~paid
                 payload[fresh] = batch[name].values[fresh]
                 paid |= told
-        return payload, paid.astype(np.int64)
+        return {"payload": payload, "paid": paid.astype(np.int64)}
 
     def _labels_of(self, batch: Batch) -> Integers:
         identified, texts = batch["textId"], batch["text"]
-        ids = _or(identified, NONE)
+        ids = filled(identified, NONE)
         known, inverse = np.unique(ids, return_inverse=True)
         self._look_up([key for key in known.tolist() if key not in self._strings and key != NONE])
         named = [self._label(text) if (text := self._strings.get(key)) else NONE for key in known.tolist()]
@@ -338,7 +245,7 @@ class _Names:
         unnamed = labels < 0
         if unnamed.any() and texts.texts:
             by_code = [self._label(text.decode("utf-8", "replace")) if text else NONE for text in texts.texts]
-            told = unnamed & _valid(texts)
+            told = unnamed & valid(texts)
             labels[told] = np.array(by_code, np.int64)[texts.values[told]]
             unnamed = labels < 0
         if unnamed.any():
@@ -370,24 +277,17 @@ class _Names:
             self._domains.setdefault((process_of(thread), domain), text)
 
     def _finished(self, thread: int, rows: Rows) -> Rows:
-        """Domains by their labels, -1 for the default one; and until when a range counts."""
-        known, inverse = np.unique(rows["domain"], return_inverse=True)
-        labels = [
-            self._label(self._domains.get((process_of(thread), domain), f"<domain {domain}>"))
-            if domain
-            else NONE
-            for domain in known.tolist()
-        ]
-        counted = lanes.counted_to(rows["end"], rows["closed"], self._latest)
-        return rows | {"domain": np.array(labels, np.int64)[inverse], "counted_to": counted}
+        """Domains by their labels, -1 for the default one."""
+
+        def label(domain: int) -> int:
+            if not domain:
+                return NONE
+            return self._label(self._domains.get((process_of(thread), domain), f"<domain {domain}>"))
+
+        return rows | {"domain": relabelled(rows["domain"], label)}
 
 
 # -- rows -----------------------------------------------------------------------------------------
-
-
-def process_of(thread: int) -> int:
-    """The globalPid of a globalTid."""
-    return thread & ~0xFFFFFF
 
 
 def nameless(identified: int | None, string: str | None) -> str:
@@ -396,40 +296,9 @@ def nameless(identified: int | None, string: str | None) -> str:
     return "<unnamed>" if identified is None or string is not None else f"<string {identified} missing>"
 
 
-def _split(rows: Rows, by: Integers) -> dict[int, Rows]:
-    """Rows by a number that few differ in."""
-    if not len(by):
-        return {}
-    if (by == by[0]).all():
-        return {int(by[0]): rows}
-    return {number: take(rows, by == number) for number in np.unique(by).tolist()}
-
-
 def _taken(cells: Cells, rows: Integers) -> Cells:
     return Cells(cells.values[rows], None if cells.valid is None else cells.valid[rows], cells.texts)
 
 
-def _distinct(cells: Cells) -> set[int]:
-    """The values of cells that few differ in."""
-    values = cells.values if cells.valid is None else cells.values[cells.valid]
-    return set(values[:1].tolist()) if (values == values[:1]).all() else set(np.unique(values).tolist())
-
-
 def _value(cells: Cells, row: int) -> int | None:
     return int(cells.values[row]) if cells.valid is None or cells.valid[row] else None
-
-
-def _valid(cells: Cells) -> NDArray[np.bool_]:
-    return np.ones(len(cells.values), np.bool_) if cells.valid is None else cells.valid
-
-
-def _known(batch: Batch, *names: str) -> NDArray[np.bool_]:
-    """Which rows have all these columns."""
-    known = np.ones(len(batch[names[0]].values), np.bool_)
-    for name in names:
-        known &= _valid(batch[name])
-    return known
-
-
-def _or(cells: Cells, other: int | Integers) -> Integers:
-    return cells.values if cells.valid is None else np.where(cells.valid, cells.values, other)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from nsight_suite.evidence.readers.nsys_diagnosis import Origin
 from nsight_suite.evidence.readers.nsys_export import BIGINT, Export, SqliteExport, find, strings_table
-from nsight_suite.evidence.readers.nsys_projection import OPERATIONS, process_of
+from nsight_suite.evidence.readers.nsys_records import OPERATIONS, process_of
 from nsight_suite.evidence.readers.sqlite_pages import Batch, Cells
 from nsight_suite.evidence.sqltext import quoted
 

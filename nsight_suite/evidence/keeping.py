@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Collection, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import duckdb
@@ -38,6 +39,15 @@ def _end(path: Path) -> bytes:
         return b""
 
 
+@dataclass(frozen=True)
+class Kept:
+    """The file with the rows of a view, the statements that put the view over it, and the tables behind it."""
+
+    file: str
+    statements: str
+    tables: frozenset[str]
+
+
 def keep(connection: duckdb.DuckDBPyConnection, folder: Path, large: Collection[str], form: str) -> None:
     """Write the rows of the views that read a `large` table beside its file, in its `form`.
 
@@ -53,19 +63,22 @@ def keep(connection: duckdb.DuckDBPyConnection, folder: Path, large: Collection[
                 path.unlink(missing_ok=True)
 
 
-def kept_files(folder: Path, only: Collection[str] | None = None) -> Iterator[tuple[View, Path]]:
-    """The views whose rows are kept in the folder, or `only` some of them, each with its file."""
-    for name, view in kept_views().items():
-        if (only is None or name in only) and (file := kept_file(view, folder)).is_file():
+def kept_files(folder: Path) -> Iterator[tuple[View, Path]]:
+    """The views whose rows are kept in the folder, each with its file."""
+    for view in kept_views().values():
+        if (file := kept_file(view, folder)).is_file():
             yield view, file
 
 
-def use_kept(connection: duckdb.DuckDBPyConnection, folder: Path, only: Collection[str] | None) -> None:
-    """Put views over the rows that were kept of them; those that cannot be read are made anew as without."""
-    for view, file in kept_files(folder, only):
-        source = f"SELECT * FROM read_parquet('{escaped(not_a_pattern(file.resolve()))}')"
-        try:
-            connection.execute(f"SELECT count(COLUMNS(*)) FROM ({source})").fetchall()
-        except duckdb.Error:
-            continue
-        connection.execute(view.over(source))
+def kept_rows(connection: duckdb.DuckDBPyConnection, folder: Path, sql: str | None) -> dict[str, Kept]:
+    """The kept rows that can be read, of the views that `sql` names; of all without it."""
+    found = {}
+    for view, file in kept_files(folder):
+        if sql is None or view.name in sql.lower():
+            source = f"SELECT * FROM read_parquet('{escaped(not_a_pattern(file.resolve()))}')"
+            try:
+                connection.execute(f"SELECT count(COLUMNS(*)) FROM ({source})").fetchall()
+            except duckdb.Error:  # they are made anew
+                continue
+            found[view.name] = Kept(file.name, view.over(source), view.tables)
+    return found

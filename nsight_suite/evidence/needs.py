@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,9 +31,11 @@ class Needs:
         return all_of_it if self.columns is None else all_of_it & self.columns
 
 
-def needs_of(connection: Any, sql: str) -> Needs | None:
-    """What one SELECT reads, through views as well; None when that cannot be told, so that all may be
-    needed."""
+def needs_of(connection: Any, sql: str, at_hand: Collection[str] = ()) -> Needs | None:
+    """What one SELECT reads, through views as well, but for those whose rows are `at_hand`.
+
+    None when that cannot be told, so that all may be needed.
+    """
     seen: set[str] = set()
     columns: set[str] | None = set()
     waiting = [sql]
@@ -46,7 +48,7 @@ def needs_of(connection: Any, sql: str) -> Needs | None:
         if found is None:
             return None
         for name in found.tables - seen:
-            if name in shared_views():
+            if name in shared_views() and name not in at_hand:
                 waiting.append(shared_views()[name].select)
             seen.add(name)
         columns = None if columns is None or found.columns is None else columns | found.columns

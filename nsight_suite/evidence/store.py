@@ -12,7 +12,7 @@ import re
 import tempfile
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import IO, Any
@@ -21,7 +21,7 @@ import duckdb
 
 from nsight_suite.errors import SuiteError, UsageError, first_line
 from nsight_suite.evidence.aside import Aside
-from nsight_suite.evidence.keeping import keep, kept_files, use_kept
+from nsight_suite.evidence.keeping import keep, kept_rows
 from nsight_suite.evidence.needs import Needs, needs_of
 from nsight_suite.evidence.sqltext import escaped, not_a_pattern, quoted
 from nsight_suite.evidence.tables import Table, tables
@@ -281,7 +281,8 @@ def _opened(
 ) -> Store:
     version = Version(run.evidence)
     connection = answering_connection()
-    needs = needs_of(connection, sql) if sql is not None else None
+    kept = kept_rows(connection, run.evidence, sql)
+    needs = needs_of(connection, sql, kept) if sql is not None else None
     # expected.sql may read any table; a question that reads none may be about the tables themselves.
     only = needs.tables.union(also) if needs and needs.tables and "expected" not in needs.tables else None
     missing = {}
@@ -294,15 +295,17 @@ def _opened(
             connection.execute(_create_table(table) if missing_as_empty else _refusing_view(table, reason))
         elif only is None:
             _comment(connection, table)  # for who looks at the tables themselves
-    folder = run.evidence.resolve()
-    _allow_only(connection, _files(run, only), [folder], writes)
+    files = [*_files(only), *(one.file for one in kept.values())]
+    _allow_only(connection, files, [run.evidence.resolve()], writes)
     if only is None:
         _create_derived_views(connection, run)
         _check_expected(connection, run.expected)
     else:
-        create_shared_views(connection, only=only)
-    if not missing:  # else they would answer for tables that are lost
-        use_kept(connection, run.evidence, only)
+        create_shared_views(connection, only=only - kept.keys())
+    for one in kept.values():
+        connection.execute(one.statements)
+    if needs:
+        needs = replace(needs, tables=needs.tables.union(*(one.tables for one in kept.values())))
     lost = f"A file in {run.evidence} is lost or damaged."
     remedy = f"{lost} Rebuild it: python -m nsight_suite.evidence {run.path}"
     return Store(connection, missing, remedy, version, needs)
@@ -321,7 +324,7 @@ def write_duckdb(run: RunFolder) -> None:
                 else:
                     _create_view(connection, table, Path("evidence") / f"{table.name}.parquet")
                     _comment(connection, table)
-            _allow_only(connection, _files(run), [run.evidence.resolve(), Path("evidence")])
+            _allow_only(connection, _files(), [run.evidence.resolve(), Path("evidence")])
             _create_derived_views(connection, run)
             connection.commit()
             _check_expected(connection, run.expected)
@@ -422,10 +425,9 @@ def _limits() -> dict[str, str]:
     return {"memory_limit": f"{limit // 1000**2}MB", "temp_directory": folder}
 
 
-def _files(run: RunFolder, only: Collection[str] | None = None) -> list[str]:
-    """The files of the evidence, or of `only` these tables and views."""
-    names = [f"{name}.parquet" for name in tables() if only is None or name in only]
-    return names + [file.name for _, file in kept_files(run.evidence, only)]
+def _files(only: Collection[str] | None = None) -> list[str]:
+    """The files of the tables, or of `only` some of them."""
+    return [f"{name}.parquet" for name in tables() if only is None or name in only]
 
 
 def _allow_only(

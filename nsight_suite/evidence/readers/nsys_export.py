@@ -24,6 +24,7 @@ from nsight_suite.errors import BadReport, first_line
 from nsight_suite.evidence.cells import refusal
 from nsight_suite.evidence.journals import opened_apart
 from nsight_suite.evidence.readers.sqlite_pages import Batch, Cells, Column, PageFile, Unusual
+from nsight_suite.evidence.readers.whole import poured_as_read
 from nsight_suite.evidence.sqltext import escaped, not_a_pattern, quoted
 from nsight_suite.evidence.store import Connection, DatabaseError
 
@@ -302,12 +303,14 @@ class SqliteExport:
             again()
             return list(_mapped(self._cursor(table, read), columns, of))
 
-    def _whole(self, table: str, columns: Columns) -> list[Batch]:
+    def _whole(self, table: str, columns: Columns) -> Batch:
+        """Columns of whole numbers from end to end."""
+        # A row takes eight bytes of the file at least, whatever the highest rowid says.
+        rows = min(self.size(table), self.path.stat().st_size // 8)
         try:
-            batches = list(self._pages(table, columns))
+            return poured_as_read(self._pages(table, columns), columns, rows)
         except Unusual:
-            batches = list(self._cursor(table, columns))
-        return batches or [{name: _cells((), kind) for name, kind in columns.items()}]
+            return poured_as_read(self._cursor(table, columns), columns, rows)
 
     def _pages(self, table: str, columns: Columns) -> Iterator[Batch]:
         # Generated columns hold no cell of their own, and an integer primary key lies in the row's number.
@@ -523,15 +526,10 @@ def _run(connection: Connection, batches: Iterator[Batch], columns: Columns, tur
     return odd
 
 
-def _keep(connection: Connection, batches: Sequence[Batch], columns: Columns) -> None:
-    """Batches of whole numbers as the view `batch`. Each stays where it is: to put them together takes longer
-    than most questions."""
-    parts = []
-    for number, batch in enumerate(batches):
-        # Columns that are not read are constants outside of the parts, or there would be one in each.
-        connection.register(f"batch_cells_{number}", {name: _array(cells) for name, cells in batch.items()})
-        parts.append(f"SELECT {', '.join(map(quoted, batch))} FROM batch_cells_{number}")
-    _show(connection, batches[0], columns, f"({' UNION ALL '.join(parts)})", "row_number() OVER () - 1 AS row")
+def _keep(connection: Connection, batch: Batch, columns: Columns) -> None:
+    """A batch of whole numbers as the view `batch`."""
+    connection.register("batch_cells", {name: _array(cells) for name, cells in batch.items()})
+    _show(connection, batch, columns, "batch_cells", "row_number() OVER () - 1 AS row")
 
 
 def _show(

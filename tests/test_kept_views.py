@@ -17,7 +17,7 @@ from nsight_suite.evidence.views import shared_views
 from nsight_suite.ingesting.making import ingest
 from nsight_suite.querying import open_evidence, query_text, run_named
 from nsight_suite.querying.asking import Result
-from nsight_suite.runfolder import RunFolder
+from nsight_suite.runfolder import RunFolder, sha256
 from nsight_suite.verifying import CHECKS, subject_of
 
 SUMMARY = query_text("kernel_summary")
@@ -118,7 +118,9 @@ def test_verify_works_them_out_again(run: RunFolder, tmp_path: Path) -> None:
     changed.execute(
         f"COPY (SELECT * REPLACE (kernels + 1 AS kernels) FROM '{kept}') TO '{tmp_path / 'changed.parquet'}'"
     )
-    shutil.move(tmp_path / "changed.parquet", kept)
+    kept.unlink()
+    forged = f"{kept.stem.rpartition('-')[0]}-{sha256(tmp_path / 'changed.parquet')[:12]}.parquet"
+    shutil.move(tmp_path / "changed.parquet", kept.with_name(forged))
     check = CHECKS["evidence"][1](subject_of(run))
     assert any("column kernels is 4, and the tables give 3" in failure.what for failure in check.failures)
 

@@ -10,6 +10,7 @@ import json
 import os
 import re
 import tempfile
+import threading
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -21,7 +22,7 @@ import duckdb
 
 from nsight_suite.errors import SuiteError, UsageError, first_line
 from nsight_suite.evidence.aside import Aside
-from nsight_suite.evidence.keeping import keep, kept_rows
+from nsight_suite.evidence.keeping import keep, kept_files, over
 from nsight_suite.evidence.needs import Needs, needs_of
 from nsight_suite.evidence.sqltext import escaped, not_a_pattern, quoted
 from nsight_suite.evidence.tables import Table, tables
@@ -134,7 +135,17 @@ def start_answering() -> None:
 
 def _start() -> Aside[Connection]:
     """DuckDB takes a good 30 ms to start, and leaves Python alone meanwhile."""
-    return Aside(lambda: _connect(":memory:", {**_CONFIG, **_limits()}))
+    config = {**_CONFIG, **_limits()}
+    at_work = threading.Event()
+
+    def connect() -> Connection:
+        at_work.set()
+        return _connect(":memory:", config)
+
+    starting = Aside(connect)
+    # Else Python would go on here for some ms before the other thread has its first turn.
+    at_work.wait()
+    return starting
 
 
 def answering_connection() -> duckdb.DuckDBPyConnection:
@@ -281,7 +292,7 @@ def _opened(
 ) -> Store:
     version = Version(run.evidence)
     connection = answering_connection()
-    kept = kept_rows(connection, run.evidence, sql)
+    kept = {view.name: (view, file) for view, file in kept_files(run.evidence, sql)}
     needs = needs_of(connection, sql, kept) if sql is not None else None
     # expected.sql may read any table; a question that reads none may be about the tables themselves.
     only = needs.tables.union(also) if needs and needs.tables and "expected" not in needs.tables else None
@@ -295,17 +306,18 @@ def _opened(
             connection.execute(_create_table(table) if missing_as_empty else _refusing_view(table, reason))
         elif only is None:
             _comment(connection, table)  # for who looks at the tables themselves
-    files = [*_files(only), *(one.file for one in kept.values())]
+    files = [*_files(only), *(file.name for _, file in kept.values())]
     _allow_only(connection, files, [run.evidence.resolve()], writes)
     if only is None:
         _create_derived_views(connection, run)
         _check_expected(connection, run.expected)
     else:
         create_shared_views(connection, only=only - kept.keys())
-    for one in kept.values():
-        connection.execute(one.statements)
+    for view, file in kept.values():
+        bare = f"CREATE VIEW {quoted(view.name)} AS {over(file)}"
+        connection.execute(view.over(over(file)) if only is None else bare)
     if needs:
-        needs = replace(needs, tables=needs.tables.union(*(one.tables for one in kept.values())))
+        needs = replace(needs, tables=needs.tables.union(*(view.tables for view, _ in kept.values())))
     lost = f"A file in {run.evidence} is lost or damaged."
     remedy = f"{lost} Rebuild it: python -m nsight_suite.evidence {run.path}"
     return Store(connection, missing, remedy, version, needs)

@@ -1,8 +1,8 @@
 """Rows of views that a large run keeps beside its tables, so that they need not be made for each question.
 
 They are no evidence: without them the same answer takes longer. The name of their file tells the view's SELECT,
-the tables that they were made of, and what the file holds, so none are taken for those of another question or of
-other tables, and none that are damaged.
+the tables that they were made of, and what the file holds, so none are taken for those of another question or
+of other tables, and none that are damaged.
 """
 
 from __future__ import annotations

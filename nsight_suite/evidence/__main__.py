@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from nsight_suite.command import run_command
 from nsight_suite.locking import locked
@@ -28,23 +28,23 @@ def _rebuild(name: str) -> int:
     if run.is_ingested():
         from nsight_suite.evidence.ingested import rebuild
 
-        with locked(run.path, "evidence"):
-            rebuild(run)
-            _tell(run)
+        _build(run, rebuild)
         print(f"Wrote {run.evidence} and {run.duckdb.name}.")
         return 0
     from nsight_suite.evidence.build import build
 
-    with locked(run.path, "evidence"):
-        build(run)
-        _tell(run)
+    _build(run, build)
     print(f"Wrote {run.evidence}, {run.duckdb.name} and {run.sqlite.name}.")
     return 0
 
 
-def _tell(run: RunFolder) -> None:
-    """The manifest of the run tells of the files that were just written."""
-    update_manifest(run, [*run.evidence.glob("*.parquet"), run.duckdb, run.sqlite])
+def _build(run: RunFolder, build: Callable[[RunFolder], object]) -> None:
+    with locked(run.path, "evidence"):
+        before = list(run.evidence.glob("*.parquet"))
+        build(run)
+        # The manifest tells of what was just written, and no longer of what that took the place of.
+        after = run.evidence.glob("*.parquet")
+        update_manifest(run, [*{*before, *after}, run.duckdb, run.sqlite])
 
 
 if __name__ == "__main__":

@@ -19,7 +19,10 @@ class Aside(Generic[_T]):
         self._found: list[_T] = []
         self._error: BaseException | None = None
         self._ended = threading.Event()
-        threading.Thread(target=self._run, args=(work,)).start()
+        try:
+            threading.Thread(target=self._run, args=(work,)).start()
+        except RuntimeError:  # the system gives no more threads
+            self._run(work)
 
     def _run(self, work: Callable[[], _T]) -> None:
         try:
@@ -36,6 +39,10 @@ class Aside(Generic[_T]):
     def result(self) -> _T:
         """What the work gave, waited for; raises what it raised."""
         self.wait()
-        if self._error is not None:
-            raise self._error
-        return self._found[0]
+        error, self._error = self._error, None
+        if error is None:
+            return self._found[0]
+        try:
+            raise error
+        finally:
+            del error  # or it, its traceback and this frame would keep each other

@@ -18,8 +18,9 @@ from nsight_suite.evidence.sqltext import escaped, not_a_pattern
 from nsight_suite.evidence.views import View, kept_views
 from nsight_suite.runfolder import sha256
 
-# What a Parquet file says at its end of all of its parts: where they lie, and their extremes.
-_FOOTER_BYTES = 1 << 16
+# A Parquet file ends in its footer, which says of all of its parts where they lie, and their extremes; and in
+# the footer's length and a mark of four bytes each.
+_LARGEST_FOOTER = 16 << 20
 _DIGITS = 12
 
 
@@ -34,10 +35,12 @@ def keep(connection: duckdb.DuckDBPyConnection, folder: Path, large: Collection[
             path = folder / f"{_stem(view, folder)}.parquet"
             try:
                 connection.execute(f"COPY ({view.select} ORDER BY ALL) TO '{escaped(path)}' ({form})")
-            except duckdb.OutOfMemoryException:
+            except duckdb.IOException:
+                raise
+            except duckdb.Error:  # too little memory, or times that no sum can hold: a question will tell
                 path.unlink(missing_ok=True)
             else:
-                path.rename(path.with_stem(f"{path.stem}-{sha256(path)[:_DIGITS]}"))
+                path.rename(path.with_stem(f"{path.stem}-{_content(path)}"))
 
 
 def kept_files(folder: Path, sql: str | None = None) -> Iterator[tuple[View, Path]]:
@@ -45,13 +48,20 @@ def kept_files(folder: Path, sql: str | None = None) -> Iterator[tuple[View, Pat
     for view in kept_views().values():
         if sql is None or view.name in sql.lower():
             for file in folder.glob(f"{_stem(view, folder)}-*.parquet"):
-                if file.is_file() and file.stem.endswith(f"-{sha256(file)[:_DIGITS]}"):
+                if file.stem.endswith(f"-{_content(file)}"):
                     yield view, file
 
 
 def over(file: Path) -> str:
     """The SELECT of the rows that were kept."""
     return f"SELECT * FROM read_parquet('{escaped(not_a_pattern(file.resolve()))}')"
+
+
+def _content(file: Path) -> str:
+    try:
+        return sha256(file)[:_DIGITS]
+    except OSError:
+        return "unreadable"
 
 
 def _stem(view: View, folder: Path) -> str:
@@ -65,7 +75,9 @@ def _end(path: Path) -> bytes:
     try:
         with path.open("rb") as file:
             size = file.seek(0, os.SEEK_END)
-            file.seek(max(0, size - _FOOTER_BYTES))
+            file.seek(max(0, size - 8))
+            footer = int.from_bytes(file.read(4), "little") + 8
+            file.seek(max(0, size - min(footer, _LARGEST_FOOTER)))
             return size.to_bytes(8, "big") + file.read()
     except OSError:  # then the view has no rows to begin with
         return b""

@@ -21,13 +21,15 @@ _LARGEST_MMAP = 32 << 20
 def freed_memory_kept() -> Iterator[None]:
     """Inside the block, freed memory is used again; behind it, what is free goes back to the system.
 
-    Where the C library is another than glibc, nothing is different.
+    It holds for the whole process, for which glibc then no longer moves its thresholds by itself. Where the C
+    library is another than glibc, nothing is different.
     """
     library = ctypes.CDLL(None)
     if not (hasattr(library, "mallopt") and hasattr(library, "malloc_trim")):
         yield
         return
-    library.mallopt(_MMAP_THRESHOLD, _ALL)
+    # Before 2.35 glibc takes no more than half of what a thread's heap may hold.
+    library.mallopt(_MMAP_THRESHOLD, _ALL) or library.mallopt(_MMAP_THRESHOLD, _LARGEST_MMAP)
     library.mallopt(_TRIM_THRESHOLD, _ALL)
     try:
         yield

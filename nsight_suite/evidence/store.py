@@ -168,7 +168,7 @@ def empty_store(folder: Path | None = None, memory_limit: str | None = None) -> 
     if folder is not None:
         config["temp_directory"] = str(folder / "spilled")
         # Rows go through in few threads, each of which holds some; their order is that of the report.
-        config |= {"memory_limit": memory_limit or "200MB", "threads": 2}
+        config |= {"memory_limit": memory_limit or "180MB", "threads": 2}
     connection = _connect(":memory:" if folder is None else folder / "store.duckdb", config)
     create_tables(connection)
     return connection
@@ -244,12 +244,12 @@ def _write(file: IO[bytes], data: bytes) -> None:
         raise cannot_write(Path(file.name), error) from error
 
 
-def write_parquet(connection: duckdb.DuckDBPyConnection, folder: Path) -> None:
+def write_parquet(connection: Connection, folder: Path, *, keeping: bool = True) -> None:
     """Write every table to `folder`/NAME.parquet. All files take the place of earlier ones at once, or none.
 
     Rows are sorted by their columns from left to right, so that the same evidence gives the same files; those
-    of large tables keep the order in which they were read, and beside them lie the rows of the views that are
-    kept. Raises SuiteError when they cannot be written.
+    of large tables keep the order in which they were read, and when `keeping` the rows of the views that are
+    kept lie beside them. Raises SuiteError when they cannot be written.
     """
     with replacing_folder(folder) as made:
         large = set()
@@ -263,7 +263,8 @@ def write_parquet(connection: duckdb.DuckDBPyConnection, folder: Path) -> None:
                 connection.execute(f"COPY ({select}) TO '{path}' ({_PARQUET})")
                 if not order:
                     large.add(table.name)
-            keep(connection, made, large, _PARQUET)
+            if keeping:
+                keep(connection, made, large, _PARQUET)
         except duckdb.IOException as error:
             raise cannot_write(folder, error) from error
 
@@ -294,6 +295,8 @@ def _opened(
     connection = answering_connection()
     kept = {view.name: (view, file) for view, file in kept_files(run.evidence, sql)}
     needs = needs_of(connection, sql, kept) if sql is not None else None
+    if needs:
+        kept = {name: one for name, one in kept.items() if name in needs.tables}
     # expected.sql may read any table; a question that reads none may be about the tables themselves.
     only = needs.tables.union(also) if needs and needs.tables and "expected" not in needs.tables else None
     missing = {}
@@ -311,11 +314,11 @@ def _opened(
     if only is None:
         _create_derived_views(connection, run)
         _check_expected(connection, run.expected)
-    else:
-        create_shared_views(connection, only=only - kept.keys())
     for view, file in kept.values():
         bare = f"CREATE VIEW {quoted(view.name)} AS {over(file)}"
         connection.execute(view.over(over(file)) if only is None else bare)
+    if only is not None:
+        create_shared_views(connection, only=only - kept.keys())
     if needs:
         needs = replace(needs, tables=needs.tables.union(*(view.tables for view, _ in kept.values())))
     lost = f"A file in {run.evidence} is lost or damaged."

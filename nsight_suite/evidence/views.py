@@ -15,6 +15,7 @@ from nsight_suite.evidence.tables import tables
 from nsight_suite.sources import data_root
 
 _COMMENT = re.compile(r"--[^\n]*")
+_SOURCE = re.compile(r"\b(?:FROM|JOIN)\s+\"?(\w+)")
 _SELECT = re.compile(r"CREATE VIEW \"?(\w+)\"? AS\s(.*?);", re.DOTALL)
 
 
@@ -48,8 +49,8 @@ def shared_views() -> Mapping[str, View]:
         match = _SELECT.search(_COMMENT.sub("", text))
         if not match or match[1] != name:
             raise ValueError(f"queries/views/{name}.sql makes no view of its name")
-        words = frozenset(re.findall(r"\w+", match[2]))
-        reads, read = words & texts.keys() - {name}, words & tables().keys()
+        reads = frozenset(re.findall(r"\w+", match[2])) & texts.keys() - {name}
+        read = frozenset(_SOURCE.findall(match[2])) & tables().keys()
         found[name] = View(name, text, match[2], reads, read, text.startswith("-- Kept:"))
     return found
 

@@ -133,8 +133,11 @@ def _named(path: Path, form: Form) -> Form:
 
 def _text(path: Path, head: bytes, text: str) -> Form:
     from nsight_suite.evidence.readers import nsight_python_csv
+    from nsight_suite.evidence.readers.long_cells import cells_of_any_length
 
-    if nsight_python_csv.recognises(next(csv.reader(text.splitlines()[:1]), [])):
+    with cells_of_any_length():
+        header = next(csv.reader(text.splitlines()[:1]), [])
+    if nsight_python_csv.recognises(header):
         return Form.NSIGHT_PYTHON
     # What ncu printed without a table is an ncu report too: its reader says what went wrong. A program may
     # print much before the first row.

@@ -186,7 +186,7 @@ def _make(
         if not run.is_ingested():
             with collect(run) as original:
                 _compare(original, copied)
-            write_parquet(copied, draft.evidence)
+            write_parquet(copied, draft.evidence, keeping=False)
         _derive(draft, options)
         for path in dropped:
             (draft.path / path).unlink(missing_ok=True)

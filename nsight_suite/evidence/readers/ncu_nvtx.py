@@ -14,6 +14,8 @@ from nsight_suite.protocol import DOMAIN
 DEFAULT_DOMAIN = "<default domain>"
 _ENTRY = re.compile(r'"(.*?)"(?=\s+"|\s*$)', re.DOTALL)
 # Behind the name: type and value of the payload, type and value of the color, type of the message, the message.
+# No domain has as many colons; names of C++ functions may.
+_MOST_PARTS = 64
 _BEHIND_NAME = 6
 
 
@@ -39,7 +41,7 @@ def _range(entry: str) -> Range | None:
     """
     parts = entry.split(":")
     # Name and message have as many parts; between them stand those of payload, color and the message's type.
-    for domain in range(1, len(parts) - _BEHIND_NAME):
+    for domain in range(1, min(len(parts) - _BEHIND_NAME, _MOST_PARTS)):
         count, odd = divmod(len(parts) - domain - _BEHIND_NAME + 1, 2)
         message = len(parts) - count
         behind = domain + count

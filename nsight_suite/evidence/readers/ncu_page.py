@@ -15,10 +15,8 @@ from functools import cached_property
 from itertools import islice
 from pathlib import Path
 
+from nsight_suite.evidence.readers.long_cells import cells_of_any_length
 from nsight_suite.evidence.readers.ncu_refusals import refusal, summary
-
-# A cell may be of any length: what is no CSV is seen by its header, and not by a cell of more than 128 KiB.
-csv.field_size_limit(2**31 - 1)
 
 _SUMMARY = ("Minimum", "Maximum", "Average")
 _OF_NCU = frozenset({"Process ID", "Metric Name", "Metric Value"})
@@ -256,7 +254,8 @@ def cells(line: str, expected: int | None = None, *, may_go_on: bool = True) -> 
     if plain and line.count('"') == 2 * len(plain):
         return plain + rest
     try:
-        strict = next(csv.reader([line], strict=True, skipinitialspace=True), [])
+        with cells_of_any_length():
+            strict = next(csv.reader([line], strict=True, skipinitialspace=True), [])
     except csv.Error:
         strict = None
     open_ended = may_go_on and line.count('"') % 2

@@ -19,6 +19,7 @@ from nsight_suite.errors import BadReport
 from nsight_suite.evidence.notes import Doubt, note_doubts, note_report
 from nsight_suite.evidence.paths import without_paths
 from nsight_suite.evidence.readers import units
+from nsight_suite.evidence.readers.long_cells import cells_of_any_length
 from nsight_suite.evidence.readers.ncu_page import encoding_of
 from nsight_suite.evidence.readers.workloads import LONGEST_CELL
 from nsight_suite.evidence.store import Connection, insert_rows
@@ -58,7 +59,7 @@ def read(connection: Connection, path: Path, pass_name: str) -> None:
     try:
         with path.open("rb") as file:
             encoding = "utf-8-sig" if encoding_of(file.read(2)) == "utf-8" else "utf-16"
-        with path.open(encoding=encoding, errors="replace", newline="") as file:
+        with path.open(encoding=encoding, errors="replace", newline="") as file, cells_of_any_length():
             lines = csv.reader(line.replace("\0", "\ufffd") for line in file)
             header = next(lines, None)
             if header is None:

@@ -13,7 +13,7 @@ import os
 import re
 import sqlite3
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
@@ -262,10 +262,11 @@ class SqliteExport:
 
     def size(self, table: str) -> int:
         try:
-            found = self.connection.execute(f"SELECT max(rowid) FROM {quoted(table)}").fetchone()[0]
+            found = self.connection.execute(f"SELECT max(rowid) FROM {quoted(table)}").fetchone()[0] or 0
+            # A row takes six bytes of the file at least, whatever the highest rowid says.
+            return max(0, min(found, self.path.stat().st_size // 6))
         except sqlite3.OperationalError:  # a view, or a table without rowids
-            found = self.connection.execute(f"SELECT count(*) FROM {quoted(table)}").fetchone()[0]
-        return found or 0
+            return int(self.connection.execute(f"SELECT count(*) FROM {quoted(table)}").fetchone()[0])
 
     def each(self, connection: Connection, table: str, columns: Columns, turn: Turn) -> int:
         present = self.columns_of(table)
@@ -297,20 +298,17 @@ class SqliteExport:
         if not present:
             return []
         read = {name: kind for name, kind in columns.items() if name in present} or {min(present): BIGINT}
-        try:
+        with suppress(Unusual):
             return list(_mapped(self._pages(table, read), columns, of))
-        except Unusual:
-            again()
-            return list(_mapped(self._cursor(table, read), columns, of))
+        again()
+        return list(_mapped(self._cursor(table, read), columns, of))
 
     def _whole(self, table: str, columns: Columns) -> Batch:
         """Columns of whole numbers from end to end."""
-        # A row takes eight bytes of the file at least, whatever the highest rowid says.
-        rows = min(self.size(table), self.path.stat().st_size // 8)
-        try:
+        rows = self.size(table)
+        with suppress(Unusual):
             return poured_as_read(self._pages(table, columns), columns, rows)
-        except Unusual:
-            return poured_as_read(self._cursor(table, columns), columns, rows)
+        return poured_as_read(self._cursor(table, columns), columns, rows)
 
     def _pages(self, table: str, columns: Columns) -> Iterator[Batch]:
         # Generated columns hold no cell of their own, and an integer primary key lies in the row's number.

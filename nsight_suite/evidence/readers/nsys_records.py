@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Protocol
@@ -20,7 +21,7 @@ SUMS = ("operations", "kernels", "timed", "device_ns", "first_ns", "last_ns")
 # All others are added up.
 _PICKED: Mapping[str, np.ufunc] = {"first_ns": np.minimum, "last_ns": np.maximum}
 # Correlation ids that lie this much further apart than there are operations are not used as places in an array.
-_SPARSE = 16
+_SPARSE = 8
 # Ids may lie so far below the first one.
 _BELOW = 100_000
 
@@ -45,18 +46,17 @@ def read_records(export: Export, wanted: Collection[str]) -> tuple[Mapping[int, 
     """Sums by process, `operations` and those of the SUMS that are wanted; and all processes with records, also
     such as no call could be found for."""
     names = tuple(name for name in SUMS if name in wanted or name == "operations")
-    try:
+    with suppress(_FarApart):
         return _kept_in_place(export, names)
-    except _FarApart:
-        return _sorted_out(export, names)
+    # Behind the handler: what the first way took is free by now.
+    return _sorted_out(export, names)
 
 
 # -- in place: what nearly all exports take -------------------------------------------------------
 
 
 class _InPlace:
-    """Sums in arrays in which an id is a place, from the id `base` on. Memory that no id is written to is never
-    taken."""
+    """Sums in arrays in which an id is a place, from the id `base` on."""
 
     def __init__(self, names: Sequence[str], lowest: int, longest: int) -> None:
         self._base = max(0, lowest - _BELOW)

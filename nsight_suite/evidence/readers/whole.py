@@ -14,7 +14,6 @@ def poured_as_read(batches: Iterator[Batch], names: Collection[str], rows: int) 
     """All rows of the batches, of which there are about `rows`.
 
     A batch is copied while it is still in the processor's cache, and its memory is free for the next one.
-    Memory that no row is written to is never taken.
     """
     columns = {name: _Column(rows) for name in names}
     count = 0

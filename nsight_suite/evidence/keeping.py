@@ -27,8 +27,8 @@ _DIGITS = 12
 def keep(connection: duckdb.DuckDBPyConnection, folder: Path, large: Collection[str], form: str) -> None:
     """Write the rows of the views that read a `large` table beside its file, in its `form`.
 
-    Where they take more memory than may be taken, as those of more than some ten million kernels do, there are
-    none.
+    Where they cannot be made there are none: for want of memory, as of more than some ten million kernels, or
+    for times that no sum can hold.
     """
     for view in kept_views().values():
         if view.tables & set(large):
@@ -37,7 +37,7 @@ def keep(connection: duckdb.DuckDBPyConnection, folder: Path, large: Collection[
                 connection.execute(f"COPY ({view.select} ORDER BY ALL) TO '{escaped(path)}' ({form})")
             except duckdb.IOException:
                 raise
-            except duckdb.Error:  # too little memory, or times that no sum can hold: a question will tell
+            except duckdb.Error:  # a question will tell
                 path.unlink(missing_ok=True)
             else:
                 path.rename(path.with_stem(f"{path.stem}-{_content(path)}"))

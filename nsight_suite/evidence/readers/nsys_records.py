@@ -101,7 +101,7 @@ def _kept_in_place(export: Export, names: Sequence[str]) -> tuple[Mapping[int, S
     found: dict[int, _InPlace] = {}
 
     def added(batch: Batch, first: int, *, kernel: int) -> set[int]:
-        by_process = _summed_by_process(batch, names, kernel)
+        by_process = _summed_by_process(batch, first, names=names, kernel=kernel)
         for process, rows in by_process.items():
             if count(rows):
                 lowest = int(rows["correlation_id"][0])
@@ -137,8 +137,7 @@ class _Ascending:
 def _sorted_out(export: Export, names: Sequence[str]) -> tuple[Mapping[int, Sums], set[int]]:
     parts: dict[int, list[Rows]] = {}
     for name in OPERATIONS:
-        kernel = int(name == OPERATIONS[0])
-        summed = lambda batch, first, kernel=kernel: _summed_by_process(batch, names, kernel)  # noqa: E731
+        summed = partial(_summed_by_process, names=names, kernel=int(name == OPERATIONS[0]))
         for by_process in export.mapped(find(export, name) or "", _COLUMNS, summed):
             for process, rows in by_process.items():
                 parts.setdefault(process, []).append(rows)
@@ -155,7 +154,7 @@ def _sorted_out(export: Export, names: Sequence[str]) -> tuple[Mapping[int, Sums
 _COLUMNS = dict.fromkeys(("start", "end", "correlationId", "globalPid"), BIGINT)
 
 
-def _summed_by_process(batch: Batch, names: Sequence[str], kernel: int) -> dict[int, Rows]:
+def _summed_by_process(batch: Batch, first: int, *, names: Sequence[str], kernel: int) -> dict[int, Rows]:
     """By process one row per correlation id, ids ascending; no row for a process of which no id is known."""
     there = complete(batch, "correlationId", "globalPid")
     start, end = filled(batch["start"], 0), filled(batch["end"], 0)
